@@ -17,6 +17,7 @@ from graph_compiler.errors import DecisionLostError, PublicationConflictError, P
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.lake import delta
 from graph_compiler.spark_runtime.connectors.lake.formats import TableFormatError
+from graph_compiler.spark_runtime.spark_internals.delta_tables import DeltaTable
 from graph_compiler.staging.publications.ledger import Ledger
 from tests.harness.sinks import Sinks
 from tests.lake.conftest import sold
@@ -45,6 +46,9 @@ class Shop:
     def insert(self, *rows: tuple[int, str, int]) -> None:
         """Insert rows as somebody else does."""
         self.spark.sql(f"INSERT INTO delta.`{self.path}` {sold(*rows)}")
+
+    def version(self) -> int:
+        return DeltaTable.load(self.spark, self.path).version
 
     def rows(self) -> list[tuple[object, ...]]:
         found = self.spark.read.format("delta").load(self.path).collect()
@@ -124,6 +128,69 @@ def test_a_run_appends_once_to_delta(filled: Shop, sinks: Sinks) -> None:
         sinks.write(filled.table(), sold(MINE), mode="append")
     sinks.write(filled.table(), sold(MINE), mode="append", run="r2")
     assert filled.rows() == sorted([*OLD, MINE, MINE])
+
+
+@pytest.mark.parametrize("marks_removed_rows", [True, False])
+def test_other_rows_of_the_same_run_take_the_place_of_those_it_has_appended_to_delta(
+    shop: Shop, sinks: Sinks, marks_removed_rows: bool
+) -> None:
+    vectors = f"'delta.enableDeletionVectors' = '{str(marks_removed_rows).lower()}'"
+    shop.create(more=f"PARTITIONED BY (day) TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true', {vectors})")
+    shop.insert(*OLD)
+    sinks.write(shop.table(), sold((3, "mon", 30), (4, "tue", 40)), mode="append")
+    sinks.write(shop.table(), sold((5, "mon", 50)), mode="append", run="r2")
+    shop.spark.sql(f"DELETE FROM delta.`{shop.path}` WHERE id = 1")
+    for rows in ([(3, "mon", 31)], [(3, "mon", 32), (6, "wed", 60)], []):
+        query = sold(*rows) if rows else f"{sold((1, 'mon', 1))} WHERE false"
+        version = shop.version()
+        sinks.write(shop.table(), query, mode="append")
+        assert shop.rows() == sorted([OLD[1], (5, "mon", 50), *rows])
+        assert shop.version() == version + 1, "one commit, so that no reader sees half"
+    sinks.write(shop.table(), sold(MINE), mode="append")
+    assert shop.rows() == sorted([OLD[1], (5, "mon", 50), MINE])
+
+
+def test_new_columns_of_the_same_run_are_added_to_delta(filled: Shop, sinks: Sinks) -> None:
+    sinks.write(filled.table(), sold(MINE), mode="append")
+    more = f"SELECT *, 'x' AS note FROM ({sold(MINE)})"
+    sinks.write(filled.table(on_schema_change="evolve"), more, mode="append")
+    assert filled.rows() == sorted([*((*row, None) for row in OLD), (*MINE, "x")])
+
+
+def test_equal_rows_of_the_same_run_commit_nothing_to_delta(filled: Shop, sinks: Sinks) -> None:
+    rows = "SELECT id, day, IF(id = 3, NULL, amount) AS amount FROM VALUES {} AS t(id, day, amount)"
+    sinks.write(filled.table(), rows.format("(3, 'mon', 30), (4, 'tue', 40)"), mode="append")
+    version = filled.version()
+    sinks.write(filled.table(), rows.format("(4, 'tue', 40), (3, 'mon', 99)"), mode="append")
+    filled.spark.sql(f"OPTIMIZE delta.`{filled.path}`")
+    sinks.write(filled.table(), rows.format("(4, 'tue', 40), (3, 'mon', 99)"), mode="append")
+    assert filled.version() == version + 1, "the one that optimizes"
+
+
+def test_rows_of_delta_that_others_have_moved_are_not_replaced(filled: Shop, sinks: Sinks) -> None:
+    sinks.write(filled.table(), sold(MINE), mode="append")
+    filled.spark.sql(f"OPTIMIZE delta.`{filled.path}`")
+    filled.spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    filled.spark.sql(f"VACUUM delta.`{filled.path}` RETAIN 0 HOURS")
+    for rows in (sold(MINE), sold((3, "mon", 31))):  # without the files, it is not known whether rows are equal
+        with pytest.raises(PublicationError, match="not all of them are in the files that it has written"):
+            sinks.write(filled.table(), rows, mode="append")
+    assert filled.rows() == sorted([*OLD, MINE])
+
+
+def test_others_may_change_delta_while_rows_are_replaced(
+    filled: Shop, sinks: Sinks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sinks.write(filled.table(), sold(MINE), mode="append")
+    sleeping(monkeypatch, delta, "_replace", lambda: filled.insert(THEIRS))
+    sinks.write(filled.table(), sold((3, "mon", 31)), mode="append")
+    assert filled.rows() == sorted([*OLD, (3, "mon", 31), THEIRS])
+    sleeping(
+        monkeypatch, delta, "_replace", lambda: filled.spark.sql(f"DELETE FROM delta.`{filled.path}` WHERE id = 3")
+    )
+    with pytest.raises(PublicationConflictError, match="others have changed"):
+        sinks.write(filled.table(), sold((3, "mon", 32)), mode="append")
+    assert filled.rows() == sorted([*OLD, THEIRS])
 
 
 @pytest.mark.parametrize("mode", ["append", "overwrite", "overwrite-partitions"])
@@ -241,6 +308,22 @@ def test_a_driver_that_dies_anywhere_commits_once(
     assert shop.rows() in ([], [MINE])
     sinks.write(shop.table(), sold(MINE), **settings(mode))
     assert shop.rows() == [MINE]
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_driver_that_dies_anywhere_replaces_once(
+    filled: Shop, sinks: Sinks, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    before = (3, "mon", 29)
+    sinks.write(filled.table(), sold(before), mode="append")
+    owner, name, after = POINTS[point]
+    die(monkeypatch, owner, name, after=after)
+    with dying():
+        sinks.write(filled.table(), sold(MINE), mode="append")
+    assert filled.rows() in (sorted([*OLD, before]), sorted([*OLD, MINE]))
+    sinks.write(filled.table(), sold(THEIRS), mode="append", run="r2")
+    sinks.write(filled.table(), sold(MINE), mode="append")
+    assert filled.rows() == sorted([*OLD, MINE, THEIRS])
 
 
 @pytest.mark.parametrize("exists", [True, False])

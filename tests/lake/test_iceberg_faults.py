@@ -59,6 +59,33 @@ def test_a_driver_that_dies_anywhere_publishes_once(
     assert table.rows() == [MINE]
 
 
+@pytest.mark.parametrize("point", POINTS)
+def test_a_driver_that_dies_anywhere_replaces_once(
+    table: Lake, sinks: Sinks, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    before = (3, "mon", 29)
+    sinks.write(table.table(), sold(before), mode="append")
+    owner, name, after = POINTS[point]
+    die(monkeypatch, owner, name, after=after)
+    with dying():
+        sinks.write(table.table(), sold(MINE), mode="append")
+    assert table.rows() in ([before], [MINE])
+    sinks.write(table.table(), sold(THEIRS), mode="append", run="r2")
+    sinks.write(table.table(), sold(MINE), mode="append")
+    assert table.rows() == [MINE, THEIRS]
+
+
+@pytest.mark.parametrize("change", ["INSERT INTO {} VALUES (9, 'wed', 90)", "DELETE FROM {} WHERE id = 3"])
+def test_what_others_change_while_rows_are_replaced_is_a_conflict(table: Lake, sinks: Sinks, change: str) -> None:
+    sinks.write(table.table(), sold((3, "mon", 29)), mode="append")
+    prepared = sinks.prepare(table.table(), table.spark.sql(sold(MINE)), mode="append")
+    table.spark.sql(change.format(f"{table.name}.db.sold"))
+    seen = table.rows()
+    with pytest.raises(PublicationConflictError, match="has changed"):
+        prepared.publish()
+    assert (table.rows(), table.refs()) == (seen, [])
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_what_a_dead_driver_has_decided_is_published_by_the_next_run(
     table: Lake, sinks: Sinks, monkeypatch: pytest.MonkeyPatch, mode: str

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col
 from pyspark.sql.types import StructType
 
 from graph_compiler.spark_runtime.spark_internals.java import (
+    Py4JJavaError,
+    is_java_instance,
     jar_of,
     java_class,
     java_exceptions,
@@ -21,6 +25,9 @@ from graph_compiler.spark_runtime.spark_internals.plans import elements
 
 _DELTA = "org.apache.spark.sql.delta"
 _NOT_THERE = -1
+_ADDED, _REMOVED = "AddFile", "RemoveFile"
+_FILES = (_ADDED, _REMOVED)
+"""Delta's names of what a commit does to files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,22 +82,86 @@ class DeltaTable:
         If a version in between has removed or changed rows, return its number instead. Raises Py4JJavaError if the log
         does not have all of these versions any more.
         """
-        log = self.java.deltaLog()
-        none = java_class(self.spark, "scala.Option").empty()
         added = []
-        commits = log.getChanges(after + 1, until, none, True)
+        for version, actions in self._commits(after + 1, until):
+            if any(_kind(each) == _REMOVED for each in actions):
+                return None, version
+            added += actions
+        return (self._rows(added) if added else None), None
+
+    def rows_of(self, version: int) -> DataFrame | None:
+        """Return the rows that a version has added, None if it has added none, or the log has forgotten it."""
+        added = self._added_by(version)
+        return self._rows(added) if added else None
+
+    def keeps_files_of(self, version: int) -> bool:
+        """Whether readers still see all files that a version has added."""
+        added = self._added_by(version)
+        return added is not None and len(self._still_there(self.java, added)) == len(added)
+
+    def replace(self, version: int, rows: DataFrame, commit: str, note: str) -> bool:
+        """Add rows, and remove the files that a version has added, in one commit with an id and a note for people.
+
+        False if readers do not see all of these files any more: nothing was done. Raises Delta's errors of concurrent
+        changes if others have made this commit, or removed one of the files, since this one began.
+        """
+        change = self.java.deltaLog().startTransaction(self._none, self._none)
+        change.txnVersion(commit)  # so that Delta refuses a second commit of this id
+        added = self._added_by(version)
+        there = self._still_there(change.snapshot(), added or [])
+        if added is None or len(there) != len(added):
+            return False
+        removed = [each.remove() for each in there]
+        files = elements(change.writeFiles(rows._jdf))
+        id = java_class(self.spark, f"{_DELTA}.actions.SetTransaction")(commit, 0, self._none)
+        mode, note_ = java_class(self.spark, "org.apache.spark.sql.SaveMode").Append, self._some(note)
+        what = java_class(self.spark, f"{_DELTA}.DeltaOperations$Write")(
+            mode, *[self._none] * 2, note_, *[self._none] * 5
+        )
+        change.commit(scala_sequence(self.spark, [id, *files, *removed]), what)
+        return True
+
+    def version_of(self, commit: str, after: int) -> int | None:
+        """Return the first version after another that was made under an id, None if the log has none any more."""
+        with suppress(Py4JJavaError):
+            for version, actions in self._commits(after + 1, self.version, of=("SetTransaction",)):
+                if any(str(each.appId()) == commit for each in actions):
+                    return version
+        return None
+
+    def _commits(self, first: int, last: int, of: Sequence[str] = _FILES) -> Iterator[tuple[int, list[Any]]]:
+        """Yield versions, each with its actions of these kinds that change data.
+
+        Raises Py4JJavaError if the log does not have all of them any more.
+        """
+        commits = self.java.deltaLog().getChanges(first, last, self._none, True)
         while commits.hasNext():
             commit = commits.next()
-            for action in elements(commit._2()):
-                kind = str(action.getClass().getSimpleName())
-                if kind in ("AddFile", "RemoveFile") and action.dataChange():
-                    if kind == "RemoveFile":
-                        return None, int(commit._1())
-                    added.append(action)
-        if not added:
-            return None, None
-        files = scala_sequence(self.spark, added)
-        return DataFrame(log.createDataFrame(self.java, files, False, none), self.spark), None
+            actions = [each for each in elements(commit._2()) if _kind(each) in of]
+            yield int(commit._1()), [each for each in actions if _kind(each) not in _FILES or each.dataChange()]
+
+    def _added_by(self, version: int) -> list[Any] | None:
+        """Return the files that a version has added, None if the log has forgotten it."""
+        with suppress(Py4JJavaError):
+            for _, actions in self._commits(version, version):
+                return [each for each in actions if _kind(each) == _ADDED]
+        return None
+
+    def _still_there(self, snapshot: Any, files: Sequence[Any]) -> list[Any]:
+        """Return the files that a snapshot has, as it has them: others may have marked rows as removed."""
+        paths = [str(each.path()) for each in files]
+        return list(snapshot.allFiles().where(col("path").isin(paths)._jc).collect())
+
+    def _rows(self, files: Sequence[Any]) -> DataFrame:
+        java = self.java.deltaLog().createDataFrame(self.java, scala_sequence(self.spark, files), False, self._none)
+        return DataFrame(java, self.spark)
+
+    @property
+    def _none(self) -> Any:
+        return java_class(self.spark, "scala.Option").empty()
+
+    def _some(self, value: str) -> Any:
+        return java_class(self.spark, "scala.Option").apply(value)
 
     def has_committed(self, application: str) -> bool:
         """Whether a commit of this id is in the log."""
@@ -112,9 +183,18 @@ def is_concurrent(error: BaseException) -> bool:
     return _has_kind(error, "DeltaConcurrentModificationException")
 
 
+def is_missing_file(error: BaseException) -> bool:
+    """Whether a file of the table is gone: others have removed what only older versions need."""
+    return any(is_java_instance(java, "java.io.FileNotFoundException") for java in java_exceptions(error))
+
+
 def is_violation(error: BaseException) -> bool:
     """Whether rows violate a constraint of the table."""
     return _has_kind(error, "DeltaInvariantViolationException")
+
+
+def _kind(action: Any) -> str:
+    return str(action.getClass().getSimpleName())
 
 
 def _has_kind(error: BaseException, name: str) -> bool:

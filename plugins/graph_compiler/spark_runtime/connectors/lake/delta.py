@@ -15,6 +15,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TypeGuard
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -34,9 +35,11 @@ from graph_compiler.spark_runtime.connectors.lake.formats import (
     READ_ALL,
     ReadCommit,
     TableFormatError,
+    add_columns,
     as_inserted,
     check_format,
     other_changes,
+    other_rows,
     read_commit,
     refuse_other_partitions,
 )
@@ -53,16 +56,18 @@ from graph_compiler.spark_runtime.connectors.sink import (
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.publishing.merging import Merging
 from graph_compiler.spark_runtime.publishing.rows_in_root import RowsInRoot
+from graph_compiler.spark_runtime.results.row_checksum import are_equal
 from graph_compiler.spark_runtime.spark_internals.delta_tables import (
     DeltaTable,
     delta_jar,
     delta_version,
     is_concurrent,
+    is_missing_file,
     is_violation,
 )
 from graph_compiler.spark_runtime.spark_internals.java import Py4JError, Py4JJavaError, lit
 from graph_compiler.staging.publications.ledger import Ledger
-from graph_compiler.staging.publications.publications import Confirmation, Publication
+from graph_compiler.staging.publications.publications import Publication
 from graph_compiler.tested_versions import DELTA
 
 LOG = program_log.logger(__name__)
@@ -178,6 +183,8 @@ class CommitPublication(Publication):
     """The version of the table when the target was claimed, -1 without one."""
     merge: Merge | None = field(default=None, metadata={UNSAID: True})
     files: tuple[str, ...] | None = None
+    replaced: int | None = field(default=None, metadata={UNSAID: True})
+    """The version with the rows of an earlier attempt of the run, which these replace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,6 +196,8 @@ class DeltaSink:
     spark: SparkSession
     ledger: Ledger
     publication: CommitPublication
+    appended: CommitPublication | None = None
+    """What an earlier attempt of the run has appended, which counts no more."""
 
     def check(self, rows: DataFrame) -> DataFrame:
         """Check the rows against the declared schema and the table."""
@@ -217,6 +226,15 @@ class DeltaSink:
             keys=merging.keys,
             merge=self.sink.merge and merging.merge,
         )
+        if self.appended is not None:
+            table = DeltaTable.load(self.spark, self.connector.path)
+            version = _version(self.appended, table, self.ledger)
+            if self._is_equal(found.read(self.spark), None if version is None else table.rows_of(version)):
+                place, finish = str(self.connector.place), self._finish
+                return AppendedBefore.of(place, self.appended, written, self.ledger, finish).prepare()
+            if version is None or not table.keeps_files_of(version):
+                raise other_rows(self.connector.place, self.appended, self.ledger, "not all of them are")
+            written = replace(written, replaced=version)
         return PreparedSink(
             location=str(self.connector.place),
             rows=written.rows,
@@ -228,13 +246,26 @@ class DeltaSink:
         """Remove the prepared files."""
         self.ledger.store.delete(self.publication.prepared)
 
-    def _publish(self, publication: CommitPublication) -> None:
+    def _is_equal(self, rows: DataFrame, earlier: DataFrame | None) -> bool:
+        """Whether rows are those of an earlier attempt; False if its files are gone."""
+        if earlier is None:
+            return False
+        try:
+            return are_equal(rows, earlier)
+        except _ERRORS as error:
+            if is_missing_file(error):
+                return False
+            raise
+
+    def _finish(self, earlier: Publication) -> None:
+        _finish(earlier, connector=self.connector, spark=self.spark, ledger=self.ledger)
+
+    def _publish(self, publication: CommitPublication) -> int | None:
         if publication.mode in (SinkMode.APPEND, SinkMode.MERGE):
-            finish = partial(_finish, connector=self.connector, spark=self.spark, ledger=self.ledger)
-            publication = self.ledger.decide_behind_others(publication, finish)
+            publication = self.ledger.decide_behind_others(publication, self._finish)
         else:
             self.ledger.decide(publication)
-        _carry_out(publication, self.connector, self.spark, self.ledger)
+        return _carry_out(publication, self.connector, self.spark, self.ledger)
 
 
 @claim_target.register
@@ -269,20 +300,21 @@ def _(connector: Delta, operator_id: OperatorId, sink: Sink, context: SinkContex
         prepared=context.layout.prepared(operator_id, context.execution_id),
         seen=table.version,
     )
-    if own and sink.mode is SinkMode.APPEND:
-        return AppendedBefore(
-            location=str(connector.place),
-            confirmation=Confirmation.of(own[-1], instead_of=publication),
-            confirm=partial(ledger.confirm, carry_out=finish),
-        )
     if sink.mode is SinkMode.ERROR_IF_EXISTS and table.exists:
         rows = spark.read.format("delta").load(connector.path)
         if not rows.isEmpty():
             refuse_rows_of_others(connector.path, own, ledger, target=target, before=number, count=rows.count)
-    return DeltaSink(connector=connector, sink=sink, spark=spark, ledger=ledger, publication=publication)
+    opened = DeltaSink(connector=connector, sink=sink, spark=spark, ledger=ledger, publication=publication)
+    return replace(opened, appended=own[-1]) if own and own[-1].rows and sink.mode is SinkMode.APPEND else opened
 
 
-def _is_in(publication: Publication, table: DeltaTable) -> bool:
+def _version(to: CommitPublication, table: DeltaTable, ledger: Ledger) -> int | None:
+    """Return the version that has the rows of a publication, None if it is not known any more."""
+    known = ledger.commit_of(to)
+    return table.version_of(to.commit, to.seen) if known is None else known
+
+
+def _is_in(publication: Publication, table: DeltaTable) -> TypeGuard[CommitPublication]:
     """Whether a publication was made to this table, and not to one that was at its path before.
 
     A confirmation does not count: it says nothing of the table, and the publication that it confirms does.
@@ -335,14 +367,14 @@ def _finish(earlier: Publication, *, connector: Delta, spark: SparkSession, ledg
         LOG.warning("gave up what execution %s decided: %s", earlier.execution_id, error)
 
 
-def _carry_out(to: CommitPublication, connector: Delta, spark: SparkSession, ledger: Ledger) -> None:
-    """Commit what was decided, unless it is in the table's log, and record that.
+def _carry_out(to: CommitPublication, connector: Delta, spark: SparkSession, ledger: Ledger) -> int | None:
+    """Commit what was decided, unless it is in the table's log, record that, and return the version that has it.
 
     Raises PublicationConflictError if its rows or its table are gone, PublicationError if the table refuses the rows;
     both give it up. Other errors leave the decision, and the next execution looks again.
     """
     if not ledger.is_open(to):
-        return
+        return ledger.commit_of(to)
     try:
         _commit(to, connector, spark, ledger)
     except PublicationPendingError:
@@ -350,8 +382,10 @@ def _carry_out(to: CommitPublication, connector: Delta, spark: SparkSession, led
     except PublicationError:
         ledger.give_up(to)
         raise
-    ledger.finish(to)
+    version = DeltaTable.load(spark, connector.path).version_of(to.commit, to.seen)
+    ledger.finish(to, version)
     ledger.store.delete(to.prepared)
+    return version
 
 
 def _commit(to: CommitPublication, connector: Delta, spark: SparkSession, ledger: Ledger) -> None:
@@ -391,24 +425,45 @@ def _refuse_another_table(to: CommitPublication, table: DeltaTable) -> None:
 
 def _write(to: CommitPublication, rows: DataFrame, connector: Delta, table: DeltaTable) -> bool:
     """Commit rows; False if others have committed since what it depends on was read: nothing was done."""
+    if to.replaced is not None:
+        _replace(to, to.replaced, rows, connector, table)
+        return True
     merging = Merging(keys=to.keys, merge=to.merge or Merge())
-    if to.mode is SinkMode.MERGE:
-        if table.exists:
-            return _merge(to, merging, connector, table)
-        rows = merging.first_rows(rows)
+    if to.mode is SinkMode.MERGE and table.exists:
+        return _merge(to, merging, connector, table)
+    _save(to, merging.first_rows(rows) if to.mode is SinkMode.MERGE else rows, connector, table)
+    return True
+
+
+def _replace(to: CommitPublication, version: int, rows: DataFrame, connector: Delta, table: DeltaTable) -> None:
+    """Commit rows in place of those that a version has added.
+
+    Raises PublicationConflictError if others have changed or moved these.
+    """
+    if to.evolves:
+        add_columns(f"delta.{quoted(connector.path)}", table.schema, rows.schema, table.spark)
+    if not table.replace(version, rows, to.commit, _note(to)):
+        raise PublicationConflictError(f"others have changed the rows of version {version} of {connector.place}")
+
+
+def _save(to: CommitPublication, rows: DataFrame, connector: Delta, table: DeltaTable) -> None:
     writer = rows.write.format("delta").option("txnAppId", to.commit).option("txnVersion", "0")
-    writer = writer.option("userMetadata", f"{to.identity.owner}/{to.identity.run_id}")
+    writer = writer.option("userMetadata", _note(to))
     if to.evolves:
         writer = writer.option("mergeSchema", "true")
     if not table.exists:
         if to.partitioned_by:
             writer = writer.partitionBy(*to.partitioned_by)
         writer.mode("errorifexists").save(connector.path)
-        return True
+        return
     if to.mode is SinkMode.OVERWRITE_PARTITIONS:
         writer = writer.option("partitionOverwriteMode", "dynamic")
     writer.mode("append" if to.mode is SinkMode.APPEND else "overwrite").save(connector.path)
-    return True
+
+
+def _note(to: CommitPublication) -> str:
+    """Return what a commit says to people."""
+    return f"{to.identity.owner}/{to.identity.run_id}"
 
 
 def _merge(to: CommitPublication, merging: Merging, connector: Delta, table: DeltaTable) -> bool:

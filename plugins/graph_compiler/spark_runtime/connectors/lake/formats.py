@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from functools import singledispatch
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector, SinkMode
 from graph_compiler.errors import GraphCompilerError, PublicationError
-from graph_compiler.identifiers import listing
+from graph_compiler.identifiers import listing, quoted
+from graph_compiler.spark_runtime.columns.declared_schema import type_words
+from graph_compiler.spark_runtime.columns.schema_change import ChangeKind, find_changes
 from graph_compiler.spark_runtime.spark_internals.java import lit
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.publications import GIVEN_UP, Publication
@@ -102,6 +105,18 @@ def other_rows(place: object, earlier: Publication, ledger: Ledger, found: str) 
         "  hint: remove the rows of this run with DELETE, and record that: "
         f"echo '{GIVEN_UP.decode()}' > '{ledger.layout.done(earlier.target, earlier.number)}'; then clear the task"
     )
+
+
+def add_columns(name: str, held: StructType, schema: StructType, spark: SparkSession) -> None:
+    """Add the columns that EVOLVE has accepted to a table: they are NULL in all rows that readers see."""
+    added = [each for each in find_changes(held, schema) if each.kind is ChangeKind.ADDED]
+    columns = [
+        f"{'.'.join(map(quoted, each.column.split('.')))} {type_words(each.found.dataType)}"
+        for each in added
+        if each.found is not None
+    ]
+    if columns:
+        spark.sql(f"ALTER TABLE {name} ADD COLUMNS ({', '.join(columns)})")
 
 
 def refuse_other_partitions(

@@ -53,12 +53,12 @@ from graph_compiler.declaration.connectors.iceberg import Iceberg
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.errors import PublicationConflictError, PublicationError, PublicationPendingError
 from graph_compiler.extensions import UNSAID
-from graph_compiler.identifiers import OperatorId, quoted
+from graph_compiler.identifiers import OperatorId
 from graph_compiler.spark_runtime.columns.alignment import all_nullable
 from graph_compiler.spark_runtime.columns.column_types import check_names
 from graph_compiler.spark_runtime.columns.declared_schema import ddl, parse_schema, type_words
-from graph_compiler.spark_runtime.columns.schema_change import FILES_EVOLVE, ChangeKind, find_changes
-from graph_compiler.spark_runtime.connectors.lake.formats import other_rows, refuse_other_partitions
+from graph_compiler.spark_runtime.columns.schema_change import FILES_EVOLVE
+from graph_compiler.spark_runtime.connectors.lake.formats import add_columns, other_rows, refuse_other_partitions
 from graph_compiler.spark_runtime.connectors.lake.iceberg_source import connect
 from graph_compiler.spark_runtime.connectors.sink import (
     AppendedBefore,
@@ -177,7 +177,8 @@ class IcebergSink:
     def prepare(self, rows: DataFrame) -> PreparedSink:
         """Write the rows to the branch."""
         merging = Merging.of(self.sink).resolved(rows.schema)
-        self._add_columns(StructType([field for field in rows.schema if field.name != merging.merge.apply_as_deletes]))
+        stored = StructType([field for field in rows.schema if field.name != merging.merge.apply_as_deletes])
+        add_columns(self._name, self._held, stored, self.spark)
         table = IcebergTable.load(self.spark, self._name)
         _refuse_another_table(self.publication, table)
         if self.sink.mode is SinkMode.ERROR_IF_EXISTS and table.snapshot != self.seen:
@@ -270,17 +271,6 @@ class IcebergSink:
             self.spark.catalog.dropTempView(view)
         self.ledger.store.delete(self.prepared)
         return fixed.rows
-
-    def _add_columns(self, schema: StructType) -> None:
-        """Add the columns that EVOLVE has accepted: they are NULL in all rows that readers see."""
-        added = [each for each in find_changes(self._held, schema) if each.kind is ChangeKind.ADDED]
-        columns = [
-            f"{'.'.join(map(quoted, each.column.split('.')))} {type_words(each.found.dataType)}"
-            for each in added
-            if each.found is not None
-        ]
-        if columns:
-            self.spark.sql(f"ALTER TABLE {self._name} ADD COLUMNS ({', '.join(columns)})")
 
     def _publish(self, publication: SnapshotPublication) -> int | None:
         if publication.picks:
