@@ -183,6 +183,9 @@ def test_asset_events_are_only_for_targets_at_the_assets_place() -> None:
     describe_events({"outlet_events": events}, written, [output])  # type: ignore[typeddict-item]  # a double
     (event,) = events.values()
     assert event.extra == {"mine": 1, "rows": 3, "location": "/lake/orders"}
+    of_a_table: Any = output | {"commit": {"snapshot": "8123456789012345678"}}
+    describe_events({"outlet_events": events}, written, [of_a_table])  # type: ignore[typeddict-item]  # a double
+    assert event.extra["snapshot"] == "8123456789012345678"
 
 
 def test_sinks_with_the_same_name_have_an_event_each() -> None:

@@ -12,9 +12,11 @@ from graph_compiler.deployment.documents.report import (
     OperatorMetrics,
     Output,
     Phase,
+    PublishedCommit,
     SlowestTask,
     VertexMetrics,
 )
+from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import DescriptorError
 from graph_compiler.identifiers import JobVertexId
 
@@ -77,6 +79,17 @@ def test_each_output_vertex_and_action_has_a_line_in_the_log() -> None:
         "action flights · late_routes: prepare: 1.5 s, stages 3, 5, 4 tasks, 1 failed tasks, 4,096 bytes read, "
         "2,048 bytes shuffled",
     ]
+
+
+def test_a_tables_commit_is_in_the_log_and_in_the_summary() -> None:
+    from graph_compiler.airflow_backend.task.task_summary import log_lines, summarize
+
+    commit = PublishedCommit(kind="snapshot", id="8123456789012345678", removed_rows=3)
+    of_table = replace(report(), outputs=(replace(report().outputs[0], location="Iceberg table a.b.c", commit=commit),))
+    first = next(iter(log_lines(of_table)))
+    assert first.endswith("bytes, Iceberg table a.b.c, snapshot 8123456789012345678, which removes 3 rows")
+    assert summarize([of_table], ["/x"])["outputs"][0]["commit"] == {"snapshot": "8123456789012345678"}
+    assert ExecutionReport.from_json(to_json(of_table)) == of_table
 
 
 @pytest.mark.parametrize(

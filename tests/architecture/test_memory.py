@@ -18,6 +18,9 @@ BOUNDED = {
     "operators/function_operators.py": [".first("],  # of one row: whether a loop goes on
     "pinned_jvm.py": [".collect("],  # of different properties of executors' JVMs
     "rehearsal/preview.py": [".collect("],  # of as many rows as the command line asks for
+    "results/row_checksum.py": [".first(", ".first("],  # of one row: a number and a checksum
+    "spark_internals/delta_tables.py": [".collect("],  # of the files of one commit
+    "spark_internals/iceberg_tables.py": [".collect("],  # the same
     "publishing/format_values.py": [".collect("],  # of at most four keys, the same
 }
 

@@ -13,6 +13,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from graph_compiler import Delta, Parquet, StreamExecutionEnvironment
+from graph_compiler.deployment.documents.report import PublishedCommit
 from graph_compiler.errors import DecisionLostError, PublicationConflictError, PublicationError, SchemaChangedError
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.lake import delta
@@ -86,8 +87,9 @@ def test_each_mode_of_delta(
 ) -> None:
     prepared = sinks.prepare(filled.table(), filled.spark.sql(sold(*rows)), **settings(mode))
     assert filled.rows() == sorted(OLD)
-    prepared.publish()
+    commit = prepared.publish()
     assert filled.rows() == sorted(after)
+    assert commit == PublishedCommit(kind="version", id=str(filled.version()))
     assert prepared.rows == len(rows)
 
 
@@ -161,7 +163,9 @@ def test_equal_rows_of_the_same_run_commit_nothing_to_delta(filled: Shop, sinks:
     rows = "SELECT id, day, IF(id = 3, NULL, amount) AS amount FROM VALUES {} AS t(id, day, amount)"
     sinks.write(filled.table(), rows.format("(3, 'mon', 30), (4, 'tue', 40)"), mode="append")
     version = filled.version()
-    sinks.write(filled.table(), rows.format("(4, 'tue', 40), (3, 'mon', 99)"), mode="append")
+    again = filled.spark.sql(rows.format("(4, 'tue', 40), (3, 'mon', 99)"))
+    commit = sinks.prepare(filled.table(), again, mode="append").publish()
+    assert commit == PublishedCommit(kind="version", id=str(version)), "the one that has the rows"
     filled.spark.sql(f"OPTIMIZE delta.`{filled.path}`")
     sinks.write(filled.table(), rows.format("(4, 'tue', 40), (3, 'mon', 99)"), mode="append")
     assert filled.version() == version + 1, "the one that optimizes"

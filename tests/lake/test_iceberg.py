@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler import Parquet, StreamExecutionEnvironment
+from graph_compiler.deployment.documents.report import PublishedCommit
 from graph_compiler.errors import DecisionLostError, PublicationConflictError, PublicationError, SchemaChangedError
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.lake.formats import TableFormatError
@@ -44,8 +45,10 @@ def test_each_mode(
     prepared = sinks.prepare(filled.table(), filled.spark.sql(sold(*rows)), mode=mode, **settings)
     assert filled.rows() == sorted(OLD)
     assert len(filled.refs()) == 1
-    prepared.publish()
+    commit = prepared.publish()
     assert filled.rows() == sorted(after)
+    removed = None if mode == "merge" else len(OLD) + len(rows) - len(after)
+    assert commit == PublishedCommit(kind="snapshot", id=str(filled.loaded().snapshot), removed_rows=removed)
     assert prepared.rows == len(rows)
     assert filled.refs() == []
 
@@ -84,7 +87,10 @@ def test_equal_rows_of_the_same_run_commit_nothing(filled: Lake, sinks: Sinks) -
     rows = "SELECT id, day, IF(id = 3, NULL, amount) AS amount FROM VALUES {} AS t(id, day, amount)"
     sinks.write(filled.table(), rows.format("(3, 'mon', 30), (4, 'tue', 40)"), mode="append")
     before = filled.loaded().snapshot
-    sinks.write(filled.table(), rows.format("(4, 'tue', 40), (3, 'mon', 99)"), mode="append")
+    again = filled.spark.sql(rows.format("(4, 'tue', 40), (3, 'mon', 99)"))
+    commit = sinks.prepare(filled.table(), again, mode="append").publish()
+    assert commit is not None
+    assert commit.id == str(before), "the one that has the rows"
     assert (filled.loaded().snapshot, filled.refs()) == (before, [])
 
 

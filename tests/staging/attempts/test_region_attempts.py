@@ -14,7 +14,16 @@ from graph_compiler.declaration.retention import Retention
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt
 from graph_compiler.deployment.documents.progress import VERSION as PROGRESS_VERSION
 from graph_compiler.deployment.documents.progress import CurrentStep, ExecutionProgress
-from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, Failure, Outcome, Phase, ThrowableType
+from graph_compiler.deployment.documents.report import (
+    VERSION,
+    ExecutionReport,
+    Failure,
+    Outcome,
+    Output,
+    Phase,
+    PublishedCommit,
+    ThrowableType,
+)
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import DESCRIPTOR, OUTCOME, StagingLayout
 from graph_compiler.deployment.documents.submission import Submission
@@ -276,6 +285,20 @@ def test_history_as_json_has_no_reports(layout: StagingLayout) -> None:
     assert '"state": "FAILED"' in text
     assert '"reason": "operator \'late\': no"' in text
     assert '"report"' not in text
+
+
+def test_history_shows_the_commit_of_a_table(layout: StagingLayout) -> None:
+    commit = PublishedCommit(kind="version", id="7")
+    sold = Output(kind="sink", name="sold", location="Delta table /sold", rows=1, bytes=9, commit=commit)
+    leave(layout, 0, submission=SUBMITTED, report=replace(report(None), outputs=(sold,)))
+    found = run_history(layout)
+    out = StringIO()
+    show_history(layout, found, Console(file=out, width=80))
+    assert "      sold: 1 row, Delta table /sold, version 7\n" in out.getvalue()
+    (attempt,) = json.loads(history_json(found))[REGION]
+    assert attempt["outputs"] == [
+        {"name": "sold", "kind": "sink", "rows": 1, "bytes": 9, "path": "Delta table /sold", "version": "7"}
+    ]
 
 
 def test_history_shows_the_configured_number_of_earlier_attempts(layout: StagingLayout) -> None:

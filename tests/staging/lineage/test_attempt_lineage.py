@@ -15,6 +15,7 @@ from graph_compiler.deployment.documents.report import (
     Failure,
     OperatorSchema,
     Output,
+    PublishedCommit,
     Relisting,
     SourceFiles,
     ThrowableType,
@@ -120,6 +121,12 @@ def test_a_sink_has_its_own_rows_and_a_declared_source_is_no_dataset(run: Run) -
     found = attempt_lineage(places(region), report, log)
     assert {each.place.name: each.rows for each in found.outputs} == {"/b": 3, "/a": 7}
     assert found.inputs == ()
+
+
+def test_a_table_has_the_version_of_its_commit(run: Run) -> None:
+    written = replace(output("sink", "/out"), commit=PublishedCommit(kind="snapshot", id="812"))
+    (found,) = lineage(run, OUT, replace(bare_report(), outputs=(written,))).outputs
+    assert found.version == "812"
 
 
 def test_before_it_runs_a_task_has_places_only() -> None:

@@ -67,7 +67,7 @@ def published(
 
 
 def describe_events(context: Context, written: Iterable[Written], outputs: Iterable[OutputSummary]) -> None:
-    """Add rows and place to each event. Sinks with the same name are distinguished by their order."""
+    """Add rows, place and a table's commit to each event. Sinks with the same name are distinguished by their order."""
     left = list(written)
     for output in outputs:
         names = [each.name for each in left]
@@ -76,7 +76,8 @@ def describe_events(context: Context, written: Iterable[Written], outputs: Itera
         asset = left.pop(names.index(output["name"])).asset
         if asset is not None:
             event = context["outlet_events"][asset]
-            event.extra |= {"rows": output["rows"], "location": output["location"]}
+            commit = output.get("commit") or {}
+            event.extra |= {"rows": output["rows"], "location": output["location"], **commit}
 
 
 def asset_at(place: str) -> Asset:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
-from graph_compiler.deployment.documents.report import ActionMetrics, ExecutionReport, VertexMetrics
+from graph_compiler.deployment.documents.report import ActionMetrics, ExecutionReport, Output, VertexMetrics
 from graph_compiler.deployment.documents.staging_layout import REPORT
 from graph_compiler.identifiers import listing
 
@@ -24,6 +24,7 @@ class OutputSummary(TypedDict):
     rows: int
     bytes: int
     location: str
+    commit: NotRequired[dict[str, str]]
 
 
 class VertexSummary(TypedDict):
@@ -50,12 +51,7 @@ def summarize(reports: Sequence[ExecutionReport], places: Sequence[str]) -> Fini
     outputs = [output for report in reports for output in report.outputs]
     vertices = [vertex for report in reports for vertex in report.vertices]
     summary = FinishedTask(
-        outputs=[
-            OutputSummary(
-                name=output.name, kind=output.kind, rows=output.rows, bytes=output.bytes, location=output.location
-            )
-            for output in outputs
-        ],
+        outputs=[_summary(output) for output in outputs],
         vertices=[VertexSummary(name=vertex.name, rows=vertex.rows, seconds=vertex.seconds) for vertex in vertices],
         left_out=None,
     )
@@ -69,6 +65,15 @@ def summarize(reports: Sequence[ExecutionReport], places: Sequence[str]) -> Fini
     return summary
 
 
+def _summary(output: Output) -> OutputSummary:
+    found = OutputSummary(
+        name=output.name, kind=output.kind, rows=output.rows, bytes=output.bytes, location=output.location
+    )
+    if output.commit is not None:
+        found["commit"] = output.commit.to_json()
+    return found
+
+
 def log_lines(report: ExecutionReport) -> Iterator[str]:
     """Return a line for each input without files, each increment, each output, each vertex and each Spark action."""
     for again in report.recomputed:
@@ -79,7 +84,7 @@ def log_lines(report: ExecutionReport) -> Iterator[str]:
     for read in report.increments:
         yield read.words()
     for output in report.outputs:
-        yield (f"{output.kind} {output.name}: {output.rows:,} rows, {output.bytes:,} bytes, {output.location}")
+        yield f"{output.kind} {output.name}: {output.rows:,} rows, {output.bytes:,} bytes, {output.place}"
     for vertex in report.vertices:
         yield f"vertex {vertex.name}: {_rows(vertex)}"
     for action in report.actions:

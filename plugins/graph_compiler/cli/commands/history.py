@@ -111,6 +111,7 @@ def history_json(found: History) -> str:
                     "kept_in_tries": list(_kept_in(attempt, one.kept)),
                     "recomputed": to_wire(attempt.report.recomputed if attempt.report else ()),
                     "increments": to_wire(attempt.report.increments if attempt.report else ()),
+                    "outputs": [{"name": each.name, "kind": each.kind} | each.to_json() for each in attempt.outputs],
                     "current": to_wire(attempt.progress.current if attempt.progress else None),
                 }
                 for attempt in one.attempts
@@ -145,6 +146,7 @@ def _details(attempt: Attempt) -> Iterator[str]:
     if attempt.report is not None:
         yield from (found.words() for found in attempt.report.recomputed)
         yield from (found.words() for found in attempt.report.increments)
+    yield from (f"{each.name}: {counted(each.rows, 'row')}, {each.place}" for each in attempt.outputs if each.commit)
     if attempt.progress is not None and (step := attempt.progress.current):
         seen = "last seen in" if attempt.state.is_terminal else "now in"
         yield f"{seen} '{step.operator}', {step.phase}, since {_moment(step.since)}"

@@ -23,10 +23,7 @@ def run_json(run: FinishedRun) -> str:
         "seconds": round(run.seconds, 1),
         "failure": run.failure,
         "tasks": [_task(id, attempts) for id, attempts in run.found.items()],
-        "sinks": [
-            {"sink": sink.name, "rows": sink.rows, "bytes": sink.bytes, "path": sink.location}
-            for sink in (run.sinks if run.run_id is not None else ())
-        ],
+        "sinks": [{"sink": sink.name} | sink.to_json() for sink in (run.sinks if run.run_id is not None else ())],
         "contracts": [
             count.to_json()
             for attempts in run.found.values()

@@ -112,7 +112,7 @@ def airflow_step(found: Executions) -> str | None:
 
 def outputs_table(sinks: Sequence[Output]) -> Group:
     """Show the location of each sink's rows."""
-    return outputs_of_run([(sink.name, sink.rows, sink.location) for sink in sinks])
+    return outputs_of_run([(sink.name, sink.rows, sink.place) for sink in sinks])
 
 
 def outputs_of_run(sinks: Sequence[tuple[str, int, str]]) -> Group:

@@ -17,7 +17,7 @@ from graph_compiler.deployment.documents.wire import from_json
 from graph_compiler.errors import SourceLocation
 from graph_compiler.extensions import UNSAID
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId, RegionId, listing
+from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId, RegionId, counted, listing
 
 VERSION = 4
 
@@ -60,6 +60,27 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedCommit:
+    """The commit by which readers of a table see rows. `kind` is what the format calls it: "snapshot" or "version".
+
+    `id` is text: programs in JavaScript would round Iceberg's numbers. `removed_rows` is None if they are not counted.
+    """
+
+    kind: str
+    id: str
+    removed_rows: int | None = None
+
+    def words(self) -> str:
+        """Return it for people: `snapshot 812, which removes 3 rows`."""
+        removed = f", which removes {counted(self.removed_rows, 'row')}" if self.removed_rows else ""
+        return f"{self.kind} {self.id}{removed}"
+
+    def to_json(self) -> dict[str, str]:
+        """Return its id, under what the format calls it."""
+        return {self.kind: self.id}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
     """Rows and bytes of one sink or staged result, from its committed files. `kind` is "sink" or "staged"."""
 
@@ -68,6 +89,17 @@ class Output:
     location: str
     rows: int
     bytes: int
+    commit: PublishedCommit | None = field(default=None, metadata={UNSAID: True})
+
+    @property
+    def place(self) -> str:
+        """Return where the rows are, for people: with a table's commit."""
+        return self.location if self.commit is None else f"{self.location}, {self.commit.words()}"
+
+    def to_json(self) -> dict[str, object]:
+        """Return it for other programs."""
+        commit = {} if self.commit is None else self.commit.to_json()
+        return {"rows": self.rows, "bytes": self.bytes, "path": self.location} | commit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

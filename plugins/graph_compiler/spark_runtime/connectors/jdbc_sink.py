@@ -61,7 +61,7 @@ from graph_compiler.spark_runtime.spark_internals.executed_queries import observ
 from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError, lit
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.preparations import PlaceKind, PreparedPlace
-from graph_compiler.staging.publications.publications import Publication
+from graph_compiler.staging.publications.publications import Confirmation, Publication
 
 LOG = program_log.logger(__name__)
 _DATABASE_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
@@ -180,7 +180,9 @@ def _(connector: Jdbc, operator_id: OperatorId, sink: Sink, context: SinkContext
         ledger.refuse_rows_of_this_dag_run(publication.target, number)
     publication = replace(publication, number=number)
     if own and sink.mode is SinkMode.APPEND:
-        return AppendedBefore.of(f"jdbc:{connector.table}", own[-1], publication, ledger, finish)
+        return AppendedBefore.of(
+            f"jdbc:{connector.table}", Confirmation.of(own[-1], instead_of=publication), ledger, finish
+        )
     exists = table.exists or is_there(database, table.name)  # others may have created it
     if exists and sink.mode is SinkMode.ERROR_IF_EXISTS:
         refuse_rows_of_others(

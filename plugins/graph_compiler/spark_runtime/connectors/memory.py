@@ -42,7 +42,7 @@ from graph_compiler.spark_runtime.driver_process import call_function
 from graph_compiler.spark_runtime.publishing.rows_in_root import RowsInRoot
 from graph_compiler.spark_runtime.spark_internals.stages import started_jobs
 from graph_compiler.staging.publications.ledger import Ledger
-from graph_compiler.staging.publications.publications import Publication
+from graph_compiler.staging.publications.publications import Confirmation, Publication
 
 
 @read.register
@@ -184,8 +184,9 @@ def _(connector: FunctionSink, operator_id: OperatorId, _: Sink, context: SinkCo
         bytes=0,
     )
     if own := ledger.of_this_run(place, operator_id, number):
-        place = location_of(connector)
-        return AppendedBefore.of(place, own[-1], publication, ledger, ledger.finish, not_done="called again")
+        confirmation = Confirmation.of(own[-1], instead_of=publication)
+        sink = AppendedBefore.of(location_of(connector), confirmation, ledger, ledger.finish)
+        return replace(sink, not_done="called again")
     return RowDelivery(
         connector=connector,
         spark=context.spark,

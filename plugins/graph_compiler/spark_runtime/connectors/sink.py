@@ -23,6 +23,7 @@ from graph_compiler.declaration.connectors import Connector, FileConnector, OnSc
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.jvm_settings import CONFIRMED_ZONE, READS_DIFFERENTLY, ZONE
 from graph_compiler.deployment.documents.manifest import PreviousRead
+from graph_compiler.deployment.documents.report import PublishedCommit
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.driver_jvm.pinned_process import host_zone
 from graph_compiler.errors import PublicationError
@@ -86,7 +87,7 @@ class PreparedSink:
     location: str
     rows: int
     bytes: int
-    publish: Callable[[], int | None]
+    publish: Callable[[], PublishedCommit | None]
 
 
 class OpenSink(Protocol):
@@ -236,22 +237,14 @@ class AppendedBefore:
     not_done: str = "changed"
     confirmation: Confirmation
     confirm: Callable[[Confirmation], None]
+    commit: PublishedCommit | None = None
 
     @classmethod
     def of(
-        cls,
-        location: str,
-        earlier: Publication,
-        instead_of: Publication,
-        ledger: Ledger,
-        finish: Callable[[Publication], None],
-        *,
-        not_done: str = "changed",
+        cls, location: str, confirmation: Confirmation, ledger: Ledger, finish: Callable[[Publication], None]
     ) -> Self:
-        """Return the sink in which a publication of this run stays, in place of what an execution was about to do."""
-        confirmation = Confirmation.of(earlier, instead_of=instead_of)
-        confirm = partial(ledger.confirm, carry_out=finish)
-        return cls(location=location, not_done=not_done, confirmation=confirmation, confirm=confirm)
+        """Return the sink in which a publication of this run stays; `finish` carries out those of others."""
+        return cls(location=location, confirmation=confirmation, confirm=partial(ledger.confirm, carry_out=finish))
 
     def check(self, rows: DataFrame) -> DataFrame:
         """Return the rows unchanged: they are not written."""
@@ -270,11 +263,12 @@ class AppendedBefore:
             self.confirmation.rows,
         )
         return PreparedSink(
-            location=self.location,
-            rows=self.confirmation.rows,
-            bytes=self.confirmation.bytes,
-            publish=lambda: self.confirm(self.confirmation),
+            location=self.location, rows=self.confirmation.rows, bytes=self.confirmation.bytes, publish=self._publish
         )
+
+    def _publish(self) -> PublishedCommit | None:
+        self.confirm(self.confirmation)
+        return self.commit
 
     def discard(self) -> None:
         """Do nothing: nothing was prepared."""

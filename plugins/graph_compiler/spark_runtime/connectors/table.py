@@ -37,7 +37,7 @@ from graph_compiler.spark_runtime.publishing.rows_in_root import RowsInRoot
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.java import lit
 from graph_compiler.staging.publications.ledger import Ledger
-from graph_compiler.staging.publications.publications import Publication
+from graph_compiler.staging.publications.publications import Confirmation, Publication
 
 _REFUSALS = (PySparkException, SchemaChangedError)
 
@@ -132,7 +132,7 @@ def _(connector: Table, operator_id: OperatorId, sink: Sink, context: SinkContex
         attempt_columns=connector.attempt_columns,
     )
     if own and sink.mode is SinkMode.APPEND:
-        return AppendedBefore.of(connector.name, own[-1], publication, ledger, finish)
+        return AppendedBefore.of(connector.name, Confirmation.of(own[-1], instead_of=publication), ledger, finish)
     exists = context.spark.catalog.tableExists(connector.name)
     if exists and sink.mode is SinkMode.ERROR_IF_EXISTS:
         refuse_rows_of_others(

@@ -200,7 +200,7 @@ class SinkCommitter(OperatorCoordinator):
         assert self._prepared is not None, "its rows were prepared"
         self._is_decided = True
         try:
-            self._prepared.publish()
+            commit = self._prepared.publish()
         except DecisionLostError:
             self._is_decided = False
             raise
@@ -212,6 +212,7 @@ class SinkCommitter(OperatorCoordinator):
                 location=self._prepared.location,
                 rows=self._prepared.rows,
                 bytes=self._prepared.bytes,
+                commit=commit,
             ),
         )
 

@@ -148,8 +148,12 @@ class IcebergTable:
             self.spark.catalog.dropTempView(view)
 
     def summary(self, snapshot: int) -> Mapping[str, str]:
-        """Return what Iceberg has noted of a snapshot: counts of rows and files, by their names."""
-        return dict(self.java.snapshot(snapshot).summary())
+        """Return what Iceberg has noted of a snapshot: counts of rows and files, by their names.
+
+        Nothing if the table has forgotten the snapshot.
+        """
+        java = self.java.snapshot(snapshot)
+        return {} if java is None else dict(java.summary())
 
     def partitions(self) -> tuple[str, ...]:
         """Return how it is partitioned, as SQL has it: `days(at)`, `bucket(16, id)`."""

@@ -71,8 +71,8 @@ class DatasetName:
 class Dataset:
     """A dataset as one attempt has read or written it; None is what is not known.
 
-    `schema` is Spark's schema JSON. `version` names one state of a staged result: run and epoch. `rows` and `bytes` are
-    those that were written, or all of a staged result that was read.
+    `schema` is Spark's schema JSON. `version` names one state: run and epoch of a staged result, the commit of a table.
+    `rows` and `bytes` are those that were written, or all of a staged result that was read.
     """
 
     place: DatasetName
@@ -162,7 +162,8 @@ def _published(places: RegionPlaces, report: ExecutionReport, schemas: Mapping[O
     for operator, place in places.of(Sink):
         if (output := outputs.get(operator.name)) is not None:
             schema = schemas.get(operator.operator_id)
-            yield Dataset(place=place, schema=schema, rows=output.rows, bytes=output.bytes)
+            version = None if output.commit is None else output.commit.id
+            yield Dataset(place=place, schema=schema, version=version, rows=output.rows, bytes=output.bytes)
 
 
 @dataclass(frozen=True, slots=True)

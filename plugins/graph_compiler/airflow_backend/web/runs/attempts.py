@@ -139,7 +139,7 @@ def output_view(output: Output) -> ViewOutputRun:
     return ViewOutputRun(
         kind=output.kind,
         name=output.name,
-        location=output.location,
+        location=output.place,
         rows=output.rows,
         bytes=output.bytes,
         result=IntermediateDataSetId(folder) if is_staged else None,

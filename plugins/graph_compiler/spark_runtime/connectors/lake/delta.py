@@ -25,6 +25,7 @@ from graph_compiler import program_log
 from graph_compiler.declaration.connectors import OnSchemaChange, SinkMode
 from graph_compiler.declaration.connectors.delta import Delta
 from graph_compiler.declaration.operators import Merge, Sink
+from graph_compiler.deployment.documents.report import PublishedCommit
 from graph_compiler.errors import PublicationConflictError, PublicationError, PublicationPendingError
 from graph_compiler.extensions import UNSAID
 from graph_compiler.identifiers import OperatorId, listing, quoted
@@ -67,7 +68,7 @@ from graph_compiler.spark_runtime.spark_internals.delta_tables import (
 )
 from graph_compiler.spark_runtime.spark_internals.java import Py4JError, Py4JJavaError, lit
 from graph_compiler.staging.publications.ledger import Ledger
-from graph_compiler.staging.publications.publications import Publication
+from graph_compiler.staging.publications.publications import Confirmation, Publication
 from graph_compiler.tested_versions import DELTA
 
 LOG = program_log.logger(__name__)
@@ -230,8 +231,9 @@ class DeltaSink:
             table = DeltaTable.load(self.spark, self.connector.path)
             version = _version(self.appended, table, self.ledger)
             if self._is_equal(found.read(self.spark), None if version is None else table.rows_of(version)):
-                place, finish = str(self.connector.place), self._finish
-                return AppendedBefore.of(place, self.appended, written, self.ledger, finish).prepare()
+                confirmation = Confirmation.of(self.appended, instead_of=written)
+                sink = AppendedBefore.of(str(self.connector.place), confirmation, self.ledger, self._finish)
+                return replace(sink, commit=_commit_of(version)).prepare()
             if version is None or not table.keeps_files_of(version):
                 raise other_rows(self.connector.place, self.appended, self.ledger, "not all of them are")
             written = replace(written, replaced=version)
@@ -260,12 +262,12 @@ class DeltaSink:
     def _finish(self, earlier: Publication) -> None:
         _finish(earlier, connector=self.connector, spark=self.spark, ledger=self.ledger)
 
-    def _publish(self, publication: CommitPublication) -> int | None:
+    def _publish(self, publication: CommitPublication) -> PublishedCommit | None:
         if publication.mode in (SinkMode.APPEND, SinkMode.MERGE):
             publication = self.ledger.decide_behind_others(publication, self._finish)
         else:
             self.ledger.decide(publication)
-        return _carry_out(publication, self.connector, self.spark, self.ledger)
+        return _commit_of(_carry_out(publication, self.connector, self.spark, self.ledger))
 
 
 @claim_target.register
@@ -306,6 +308,10 @@ def _(connector: Delta, operator_id: OperatorId, sink: Sink, context: SinkContex
             refuse_rows_of_others(connector.path, own, ledger, target=target, before=number, count=rows.count)
     opened = DeltaSink(connector=connector, sink=sink, spark=spark, ledger=ledger, publication=publication)
     return replace(opened, appended=own[-1]) if own and own[-1].rows and sink.mode is SinkMode.APPEND else opened
+
+
+def _commit_of(version: int | None) -> PublishedCommit | None:
+    return None if version is None else PublishedCommit(kind="version", id=str(version))
 
 
 def _version(to: CommitPublication, table: DeltaTable, ledger: Ledger) -> int | None:

@@ -51,6 +51,7 @@ from graph_compiler import program_log
 from graph_compiler.declaration.connectors import SinkMode
 from graph_compiler.declaration.connectors.iceberg import Iceberg
 from graph_compiler.declaration.operators import Sink
+from graph_compiler.deployment.documents.report import PublishedCommit
 from graph_compiler.errors import PublicationConflictError, PublicationError, PublicationPendingError
 from graph_compiler.extensions import UNSAID
 from graph_compiler.identifiers import OperatorId
@@ -83,7 +84,7 @@ from graph_compiler.spark_runtime.spark_internals.iceberg_tables import (
 from graph_compiler.spark_runtime.spark_internals.java import lit
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.preparations import BRANCH, PlaceKind, PreparedPlace
-from graph_compiler.staging.publications.publications import Publication
+from graph_compiler.staging.publications.publications import Confirmation, Publication
 
 LOG = program_log.logger(__name__)
 _OURS = "graph_compiler_"
@@ -223,8 +224,9 @@ class IcebergSink:
         if before is not None and now is not None and are_equal(before, now):
             table.remove(written.branch)
             finish = partial(_finish, connector=self.connector, spark=self.spark, ledger=self.ledger)
-            place, publication = str(self.connector.place), earlier.publication
-            return AppendedBefore.of(place, publication, written, self.ledger, finish).prepare()
+            confirmation = Confirmation.of(earlier.publication, instead_of=written)
+            sink = AppendedBefore.of(str(self.connector.place), confirmation, self.ledger, finish)
+            return replace(sink, commit=self._commit(earlier.snapshot)).prepare()
         table.remove_files(self._files(earlier, table), written.branch)
         table = IcebergTable.load(self.spark, self._name)
         tip = table.snapshot_of(written.branch)
@@ -272,13 +274,20 @@ class IcebergSink:
         self.ledger.store.delete(self.prepared)
         return fixed.rows
 
-    def _publish(self, publication: SnapshotPublication) -> int | None:
+    def _publish(self, publication: SnapshotPublication) -> PublishedCommit | None:
         if publication.picks:
             finish = partial(_finish, connector=self.connector, spark=self.spark, ledger=self.ledger)
             publication = self.ledger.decide_behind_others(publication, finish)
         else:
             self.ledger.decide(publication)
-        return _carry_out(publication, self.connector, self.spark, self.ledger)
+        snapshot = _carry_out(publication, self.connector, self.spark, self.ledger)
+        return None if snapshot is None else self._commit(snapshot)
+
+    def _commit(self, snapshot: int) -> PublishedCommit:
+        removed = int(IcebergTable.load(self.spark, self._name).summary(snapshot).get("deleted-records", 0))
+        # A merge writes rows again that it does not change, and Iceberg counts them, too.
+        counted = None if self.sink.mode is SinkMode.MERGE else removed
+        return PublishedCommit(kind="snapshot", id=str(snapshot), removed_rows=counted)
 
 
 @claim_target.register
