@@ -177,9 +177,22 @@ def test_rows_of_delta_that_others_have_moved_are_not_replaced(filled: Shop, sin
     filled.spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
     filled.spark.sql(f"VACUUM delta.`{filled.path}` RETAIN 0 HOURS")
     for rows in (sold(MINE), sold((3, "mon", 31))):  # without the files, it is not known whether rows are equal
-        with pytest.raises(PublicationError, match="not all of them are in the files that it has written"):
+        with pytest.raises(PublicationError, match="others have changed them, or moved them"):
             sinks.write(filled.table(), rows, mode="append")
     assert filled.rows() == sorted([*OLD, MINE])
+
+
+@pytest.mark.parametrize("change", ["overwrite", "overwrite-partitions", "DELETE FROM {} WHERE day = 'tue'"])
+def test_rows_that_others_have_replaced_are_appended_to_delta_again(filled: Shop, sinks: Sinks, change: str) -> None:
+    rows = [(3, "tue", 30)]
+    sinks.write(filled.table(), sold(*rows), mode="append")
+    if change.startswith("overwrite"):
+        sinks.write(filled.table(), sold((9, "tue", 90)), mode=change, run="r2")
+    else:
+        filled.spark.sql(change.format(f"delta.`{filled.path}`"))
+    left = filled.rows()
+    sinks.write(filled.table(), sold(*rows), mode="append")
+    assert filled.rows() == sorted([*left, *rows])
 
 
 def test_others_may_change_delta_while_rows_are_replaced(
@@ -192,7 +205,7 @@ def test_others_may_change_delta_while_rows_are_replaced(
     sleeping(
         monkeypatch, delta, "_replace", lambda: filled.spark.sql(f"DELETE FROM delta.`{filled.path}` WHERE id = 3")
     )
-    with pytest.raises(PublicationConflictError, match="others have changed"):
+    with pytest.raises(PublicationConflictError, match="others have moved"):
         sinks.write(filled.table(), sold((3, "mon", 32)), mode="append")
     assert filled.rows() == sorted([*OLD, THEIRS])
 

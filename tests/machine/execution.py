@@ -9,9 +9,10 @@ Between the halves, and in the middle of any call, others may do anything.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -25,7 +26,6 @@ from graph_compiler.spark_runtime.connectors import SinkContext, open_sink
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from graph_compiler.staging.store.staging_store import StagingStore
 from tests.machine.faults import Died, Fate
-from tests.machine.proxy import Proxy
 from tests.machine.seam import meeting
 from tests.machine.store import FatefulStore
 
@@ -56,6 +56,13 @@ class Request:
     operator: OperatorId = SINK
 
 
+class Calls(Protocol):
+    """Calls to what is not below a folder: a database, a table."""
+
+    def meeting(self, fate: Fate, /) -> AbstractContextManager[None]:
+        """Apply a fate to them within the block."""
+
+
 @dataclass
 class Execution:
     """An execution in progress; `error` is what ended it, including a death."""
@@ -65,7 +72,7 @@ class Execution:
     execution_id: str
     fate: Fate
     folders: tuple[Path, ...]
-    proxy: Proxy | None = None
+    proxy: Calls | None = None
     error: BaseException | None = None
     rows: int | None = None
     _committer: SinkCommitter = field(init=False)

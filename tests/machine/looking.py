@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import unittest
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from unittest.mock import patch
@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 from pyspark.sql import SparkSession
 
+from graph_compiler.spark_runtime.connectors.lake.delta import SETTINGS
 from graph_compiler.spark_runtime.rehearsal.local_session import local_session
 from graph_compiler.staging.store import conditional_put, stores
 from tests.harness.postgres import JAR, Postgres, running_postgres
@@ -23,6 +24,7 @@ from tests.machine.files_machine import FilesMachine
 from tests.machine.in_stores import result_world, rows
 from tests.machine.in_stores.result_machine import HdfsResultsMachine, ResultsMachine
 from tests.machine.in_stores.target_machine import BucketMachine, HdfsMachine
+from tests.machine.lake_machine import LakeMachine
 from tests.machine.of_rows import sources
 from tests.machine.of_rows.hosts_machine import HostsMachine
 from tests.machine.of_rows.rows_machine import RowsMachine
@@ -35,6 +37,7 @@ from tests.machine.tally import TALLY
 MACHINES: dict[str, type[RuleBasedStateMachine]] = {
     "files": FilesMachine,
     "tables": TablesMachine,
+    "lake": LakeMachine,
     "staging": StagingMachine,
     "bucket": BucketMachine,
     "results": ResultsMachine,
@@ -43,7 +46,12 @@ MACHINES: dict[str, type[RuleBasedStateMachine]] = {
     "rows": RowsMachine,
     "hosts": HostsMachine,
 }
-_NEED_SPARK = (FilesMachine, TablesMachine, StagingMachine, RowsMachine)
+_OF_TABLES = {
+    **SETTINGS,
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.databricks.delta.retentionDurationCheck.enabled": "false",
+}
+_NEED_SPARK = (FilesMachine, TablesMachine, LakeMachine, StagingMachine, RowsMachine)
 _IN_STORES = ("bucket", "results", "hdfs", "hdfs-results")
 _STEPS = 12
 
@@ -100,7 +108,7 @@ def sessions(machines: Sequence[str], spark: SparkSession | None = None) -> Iter
     """Start what machines need: Spark, and a database behind a proxy."""
     with ExitStack() as stack:
         if any(name not in _IN_STORES for name in machines):
-            session = spark or stack.enter_context(_quiet())
+            session = spark or stack.enter_context(_quiet(_OF_TABLES if "lake" in machines else {}))
             for machine in _NEED_SPARK:
                 machine.session = staticmethod(lambda: session)
         if any(name in _IN_STORES for name in machines):
@@ -116,9 +124,9 @@ def sessions(machines: Sequence[str], spark: SparkSession | None = None) -> Iter
 
 
 @contextmanager
-def _quiet() -> Iterator[SparkSession]:
+def _quiet(settings: Mapping[str, str]) -> Iterator[SparkSession]:
     """Start a Spark that does not log failures, since most are intended."""
-    with local_session() as spark:
+    with local_session(settings) as spark:
         spark.sparkContext.setLogLevel("OFF")
         yield spark
 

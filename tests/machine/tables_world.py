@@ -107,7 +107,7 @@ class TablesWorld:
         has_published = bool(state.published.get(written.run))
         state = state.publish(written)
         if written.mode == "merge":
-            return [_merged(state, written)]
+            return [merged_by_sql(state, written)]
         if written.mode == "append":
             return [state if has_published else state.with_rows(written.run, written.rows)]
         return [state.emptied().with_rows(written.run, written.rows)]
@@ -180,7 +180,7 @@ class TablesWorld:
                 other.communicate(b"ROLLBACK;\n", timeout=10)
 
 
-def _merged(state: State, written: Written) -> State:
+def merged_by_sql(state: State, written: Written) -> State:
     """Return the state after SQL's MERGE: every row with a key becomes the new one, however many there are."""
     new = {written.key(row): row for row in written.rows}
     held = {written.key(row) for rows in state.rows.values() for row in rows}

@@ -26,7 +26,6 @@ from graph_compiler.spark_runtime.spark_internals.plans import elements
 _DELTA = "org.apache.spark.sql.delta"
 _NOT_THERE = -1
 _ADDED, _REMOVED = "AddFile", "RemoveFile"
-_FILES = (_ADDED, _REMOVED)
 """Delta's names of what a commit does to files."""
 
 
@@ -83,7 +82,8 @@ class DeltaTable:
         does not have all of these versions any more.
         """
         added = []
-        for version, actions in self._commits(after + 1, until):
+        for version, found in self._commits(after + 1, until):
+            actions = [each for each in found if _kind(each) in (_ADDED, _REMOVED) and each.dataChange()]
             if any(_kind(each) == _REMOVED for each in actions):
                 return None, version
             added += actions
@@ -94,24 +94,33 @@ class DeltaTable:
         added = self._added_by(version)
         return self._rows(added) if added else None
 
-    def keeps_files_of(self, version: int) -> bool:
-        """Whether readers still see all files that a version has added."""
+    def has_all_of(self, version: int) -> bool:
+        """Whether readers see all files that a version has added."""
         added = self._added_by(version)
-        return added is not None and len(self._still_there(self.java, added)) == len(added)
+        return added is not None and len(self._left(added, self.java)) == len(added)
+
+    def changes_since(self, version: int) -> frozenset[str]:
+        """Return what the commits after a version do to rows before them: "adds", "moves", "removes", "changes".
+
+        "removes": all rows of a file go. "changes": some rows go, and others are moved; also if it is not known.
+        """
+        return self._changes(version + 1, self.version)
 
     def replace(self, version: int, rows: DataFrame, commit: str, note: str) -> bool:
         """Add rows, and remove the files that a version has added, in one commit with an id and a note for people.
 
-        False if readers do not see all of these files any more: nothing was done. Raises Delta's errors of concurrent
-        changes if others have made this commit, or removed one of the files, since this one began.
+        Files that others have removed with their rows are left out. False if rows may be in other files by now: nothing
+        was done. Raises Delta's errors of concurrent changes if others have made this commit, or removed one of the
+        files, since this one began.
         """
         change = self.java.deltaLog().startTransaction(self._none, self._none)
         change.txnVersion(commit)  # so that Delta refuses a second commit of this id
         added = self._added_by(version)
-        there = self._still_there(change.snapshot(), added or [])
-        if added is None or len(there) != len(added):
+        left = self._left(added or [], change.snapshot())
+        changes = self._changes(version + 1, int(change.snapshot().version()))
+        if added is None or (len(left) < len(added) and not changes <= {"adds", "removes"}):
             return False
-        removed = [each.remove() for each in there]
+        removed = [each.remove() for each in left]
         files = elements(change.writeFiles(rows._jdf))
         id = java_class(self.spark, f"{_DELTA}.actions.SetTransaction")(commit, 0, self._none)
         mode, note_ = java_class(self.spark, "org.apache.spark.sql.SaveMode").Append, self._some(note)
@@ -124,33 +133,35 @@ class DeltaTable:
     def version_of(self, commit: str, after: int) -> int | None:
         """Return the first version after another that was made under an id, None if the log has none any more."""
         with suppress(Py4JJavaError):
-            for version, actions in self._commits(after + 1, self.version, of=("SetTransaction",)):
-                if any(str(each.appId()) == commit for each in actions):
+            for version, actions in self._commits(after + 1, self.version):
+                if any(_kind(each) == "SetTransaction" and str(each.appId()) == commit for each in actions):
                     return version
         return None
 
-    def _commits(self, first: int, last: int, of: Sequence[str] = _FILES) -> Iterator[tuple[int, list[Any]]]:
-        """Yield versions, each with its actions of these kinds that change data.
-
-        Raises Py4JJavaError if the log does not have all of them any more.
-        """
+    def _commits(self, first: int, last: int) -> Iterator[tuple[int, list[Any]]]:
+        """Yield versions, each with its actions; raises Py4JJavaError if the log does not have all of them any more."""
         commits = self.java.deltaLog().getChanges(first, last, self._none, True)
         while commits.hasNext():
             commit = commits.next()
-            actions = [each for each in elements(commit._2()) if _kind(each) in of]
-            yield int(commit._1()), [each for each in actions if _kind(each) not in _FILES or each.dataChange()]
+            yield int(commit._1()), list(elements(commit._2()))
 
     def _added_by(self, version: int) -> list[Any] | None:
-        """Return the files that a version has added, None if the log has forgotten it."""
+        """Return the files with rows that a version has added, None if the log has forgotten it."""
         with suppress(Py4JJavaError):
             for _, actions in self._commits(version, version):
-                return [each for each in actions if _kind(each) == _ADDED]
+                return [each for each in actions if _kind(each) == _ADDED and each.dataChange()]
         return None
 
-    def _still_there(self, snapshot: Any, files: Sequence[Any]) -> list[Any]:
-        """Return the files that a snapshot has, as it has them: others may have marked rows as removed."""
+    def _left(self, files: Sequence[Any], snapshot: Any) -> list[Any]:
+        """Return the files that a snapshot has, as it has them: others may have marked rows in them as removed."""
         paths = [str(each.path()) for each in files]
         return list(snapshot.allFiles().where(col("path").isin(paths)._jc).collect())
+
+    def _changes(self, first: int, last: int) -> frozenset[str]:
+        try:
+            return frozenset(_change(actions) for _, actions in self._commits(first, last))
+        except Py4JJavaError:  # the log has forgotten some
+            return frozenset({"changes"})
 
     def _rows(self, files: Sequence[Any]) -> DataFrame:
         java = self.java.deltaLog().createDataFrame(self.java, scala_sequence(self.spark, files), False, self._none)
@@ -191,6 +202,16 @@ def is_missing_file(error: BaseException) -> bool:
 def is_violation(error: BaseException) -> bool:
     """Whether rows violate a constraint of the table."""
     return _has_kind(error, "DeltaInvariantViolationException")
+
+
+def _change(actions: Sequence[Any]) -> str:
+    removed = [each for each in actions if _kind(each) == _REMOVED]
+    if not removed:
+        return "adds"
+    if not any(each.dataChange() for each in removed):
+        return "moves"
+    replaces = any(_kind(each) == "CommitInfo" and str(each.operation()) == "WRITE" for each in actions)
+    return "removes" if replaces or not any(_kind(each) == _ADDED for each in actions) else "changes"
 
 
 def _kind(action: Any) -> str:

@@ -25,6 +25,8 @@ from graph_compiler.spark_runtime.spark_internals.java import (
 JAVA_ERRORS = (Py4JError, PySparkException)
 """What a call raises if Java does: pyspark has classes of its own for some of its exceptions."""
 _ICEBERG = "org.apache.iceberg"
+REPLACES_ALL = "graph-compiler.replaces-all"
+"""Our property of a snapshot that replaces all rows: Iceberg has the same word for one that changes some."""
 _SOURCE = "source-snapshot-id"
 """Iceberg's property of a snapshot that was made from another one, by a cherry-pick."""
 _TRANSFORMS = {"year": "years", "month": "months", "day": "days", "hour": "hours"}
@@ -228,6 +230,21 @@ class IcebergTable:
             f"WHERE snapshot_id = {snapshot} AND status < 2 AND data_file.content = 0"
         )
         return tuple(TableFile(path=path, rows=rows) for path, rows in entries.collect())
+
+    def changes_since(self, snapshot: int) -> frozenset[str]:
+        """Return what the commits after a snapshot do to rows before them: "adds", "moves", "removes", "changes".
+
+        "removes": all rows of a file go. "changes": some rows go, and others are moved; also if it is not known.
+        """
+        current = self.snapshot
+        commits = None if current is None else self.commits(snapshot, current)
+        return frozenset({"changes"} if commits is None else map(self._change, commits))
+
+    def _change(self, commit: TableCommit) -> str:
+        summary = self.summary(commit.id)
+        if "true" in (summary.get(REPLACES_ALL), summary.get("replace-partitions")):
+            return "removes"
+        return {"append": "adds", "replace": "moves", "delete": "removes"}.get(commit.operation, "changes")
 
     def remove_files(self, files: Sequence[TableFile], branch: str) -> None:
         """Remove files from a branch, by one commit; raises what `refused_by_iceberg` knows if one is not there."""

@@ -34,13 +34,14 @@ from graph_compiler.spark_runtime.columns.column_types import check_columns, che
 from graph_compiler.spark_runtime.columns.schema_change import FILES_EVOLVE
 from graph_compiler.spark_runtime.connectors.lake.formats import (
     READ_ALL,
+    AppendedRows,
     ReadCommit,
     TableFormatError,
     add_columns,
     as_inserted,
     check_format,
+    not_replaceable,
     other_changes,
-    other_rows,
     read_commit,
     refuse_other_partitions,
 )
@@ -227,22 +228,32 @@ class DeltaSink:
             keys=merging.keys,
             merge=self.sink.merge and merging.merge,
         )
-        if self.appended is not None:
-            table = DeltaTable.load(self.spark, self.connector.path)
-            version = _version(self.appended, table, self.ledger)
-            if self._is_equal(found.read(self.spark), None if version is None else table.rows_of(version)):
-                confirmation = Confirmation.of(self.appended, instead_of=written)
-                sink = AppendedBefore.of(str(self.connector.place), confirmation, self.ledger, self._finish)
-                return replace(sink, commit=_commit_of(version)).prepare()
-            if version is None or not table.keeps_files_of(version):
-                raise other_rows(self.connector.place, self.appended, self.ledger, "not all of them are")
-            written = replace(written, replaced=version)
+        return self._written(written) if self.appended is None else self._replace(self.appended, written)
+
+    def _written(self, publication: CommitPublication) -> PreparedSink:
         return PreparedSink(
             location=str(self.connector.place),
-            rows=written.rows,
-            bytes=written.bytes,
-            publish=partial(self._publish, written),
+            rows=publication.rows,
+            bytes=publication.bytes,
+            publish=partial(self._publish, publication),
         )
+
+    def _replace(self, earlier: CommitPublication, written: CommitPublication) -> PreparedSink:
+        """Let the new rows take the place of those of an earlier attempt; equal ones change nothing."""
+        table = DeltaTable.load(self.spark, self.connector.path)
+        version = _version(earlier, table, self.ledger)
+        where = AppendedRows.UNKNOWN if version is None else _where_are_rows_of(version, table)
+        before = table.rows_of(version) if version is not None and where.are_complete else None
+        rows = RowsInRoot(folder=written.prepared, files=written.files).read(self.spark)
+        if self._is_equal(rows, before):
+            self.discard()
+            confirmation = Confirmation.of(earlier, instead_of=written)
+            sink = AppendedBefore.of(str(self.connector.place), confirmation, self.ledger, self._finish)
+            return replace(sink, commit=_commit_of(version)).prepare()
+        if not where.can_be_replaced:
+            why = "others have changed them, or moved them, or the log has forgotten their commit"
+            raise not_replaceable(self.connector.place, earlier, self.ledger, why)
+        return self._written(replace(written, replaced=version))
 
     def discard(self) -> None:
         """Remove the prepared files."""
@@ -308,6 +319,10 @@ def _(connector: Delta, operator_id: OperatorId, sink: Sink, context: SinkContex
             refuse_rows_of_others(connector.path, own, ledger, target=target, before=number, count=rows.count)
     opened = DeltaSink(connector=connector, sink=sink, spark=spark, ledger=ledger, publication=publication)
     return replace(opened, appended=own[-1]) if own and own[-1].rows and sink.mode is SinkMode.APPEND else opened
+
+
+def _where_are_rows_of(version: int, table: DeltaTable) -> AppendedRows:
+    return AppendedRows.found(has_all_files=table.has_all_of(version), changes=table.changes_since(version))
 
 
 def _commit_of(version: int | None) -> PublishedCommit | None:
@@ -444,12 +459,12 @@ def _write(to: CommitPublication, rows: DataFrame, connector: Delta, table: Delt
 def _replace(to: CommitPublication, version: int, rows: DataFrame, connector: Delta, table: DeltaTable) -> None:
     """Commit rows in place of those that a version has added.
 
-    Raises PublicationConflictError if others have changed or moved these.
+    Raises PublicationConflictError if others have moved these to other files.
     """
     if to.evolves:
         add_columns(f"delta.{quoted(connector.path)}", table.schema, rows.schema, table.spark)
     if not table.replace(version, rows, to.commit, _note(to)):
-        raise PublicationConflictError(f"others have changed the rows of version {version} of {connector.place}")
+        raise PublicationConflictError(f"others have moved rows of version {version} of {connector.place}")
 
 
 def _save(to: CommitPublication, rows: DataFrame, connector: Delta, table: DeltaTable) -> None:

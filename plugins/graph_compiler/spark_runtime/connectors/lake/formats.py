@@ -6,8 +6,9 @@ Whether a jar works with its Spark, and a table has the declared partitions; wha
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
+from enum import Enum, auto
 from functools import singledispatch
 
 from pyspark.sql import DataFrame, SparkSession
@@ -16,7 +17,7 @@ from pyspark.sql.types import StructType
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector, SinkMode
 from graph_compiler.errors import GraphCompilerError, PublicationError
-from graph_compiler.identifiers import listing, quoted
+from graph_compiler.identifiers import counted, listing, quoted
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.columns.schema_change import ChangeKind, find_changes
 from graph_compiler.spark_runtime.spark_internals.java import lit
@@ -97,11 +98,41 @@ def other_changes(place: str | None, commit: str) -> TableFormatError:
     )
 
 
-def other_rows(place: object, earlier: Publication, ledger: Ledger, found: str) -> PublicationError:
-    """Return the error of an append whose rows differ from those of an earlier attempt, which cannot be replaced."""
+class AppendedRows(Enum):
+    """Where the rows are that an earlier attempt of a run has appended."""
+
+    THERE = auto()
+    MOVED = auto()
+    """In other files, with rows of others: all of them are there."""
+    REMOVED = auto()
+    """Some or all are gone, with the files that had them; the rest is in the others."""
+    UNKNOWN = auto()
+
+    @classmethod
+    def found(cls, *, has_all_files: bool, changes: Set[str]) -> AppendedRows:
+        """Return where they are, by what commits since then have done."""
+        if has_all_files:
+            return cls.THERE
+        if changes <= {"adds", "moves"}:
+            return cls.MOVED
+        return cls.REMOVED if changes <= {"adds", "removes"} else cls.UNKNOWN
+
+    @property
+    def are_complete(self) -> bool:
+        """Whether all of them are in the table."""
+        return self in (AppendedRows.THERE, AppendedRows.MOVED)
+
+    @property
+    def can_be_replaced(self) -> bool:
+        """Whether those that are there are in files of their own."""
+        return self in (AppendedRows.THERE, AppendedRows.REMOVED)
+
+
+def not_replaceable(place: object, earlier: Publication, ledger: Ledger, found: str) -> PublicationError:
+    """Return the error of an append that cannot replace the rows of an earlier attempt of its run."""
     return PublicationError(
-        f"execution {earlier.execution_id} of this run has appended other rows to {place}, which cannot be replaced\n"
-        f"  found: {found} in the files that it has written: others have changed them, or moved them to other files\n"
+        f"execution {earlier.execution_id} of this run has appended {counted(earlier.rows, 'row')} to {place}, which "
+        f"cannot be replaced\n  found: {found}\n"
         "  hint: remove the rows of this run with DELETE, and record that: "
         f"echo '{GIVEN_UP.decode()}' > '{ledger.layout.done(earlier.target, earlier.number)}'; then clear the task"
     )

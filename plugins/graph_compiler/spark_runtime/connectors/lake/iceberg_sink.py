@@ -59,7 +59,12 @@ from graph_compiler.spark_runtime.columns.alignment import all_nullable
 from graph_compiler.spark_runtime.columns.column_types import check_names
 from graph_compiler.spark_runtime.columns.declared_schema import ddl, parse_schema, type_words
 from graph_compiler.spark_runtime.columns.schema_change import FILES_EVOLVE
-from graph_compiler.spark_runtime.connectors.lake.formats import add_columns, other_rows, refuse_other_partitions
+from graph_compiler.spark_runtime.connectors.lake.formats import (
+    AppendedRows,
+    add_columns,
+    not_replaceable,
+    refuse_other_partitions,
+)
 from graph_compiler.spark_runtime.connectors.lake.iceberg_source import connect
 from graph_compiler.spark_runtime.connectors.sink import (
     AppendedBefore,
@@ -76,8 +81,8 @@ from graph_compiler.spark_runtime.publishing.rows_in_root import RowsInRoot
 from graph_compiler.spark_runtime.results.row_checksum import are_equal
 from graph_compiler.spark_runtime.spark_internals.iceberg_tables import (
     JAVA_ERRORS,
+    REPLACES_ALL,
     IcebergTable,
-    TableFile,
     iceberg_words,
     refused_by_iceberg,
 )
@@ -97,7 +102,7 @@ _HELD = (
 )
 """Types that a table stores as they are; a collation of a text is not stored."""
 _PICKED = (SinkMode.APPEND, SinkMode.OVERWRITE_PARTITIONS)
-_NOTE = "snapshot-property.graph-compiler."
+_NOTE = "snapshot-property."
 """Options of a writer, which Iceberg notes with the snapshot."""
 
 
@@ -134,7 +139,7 @@ class AppendedSnapshot:
             return cls(publication=last, snapshot=snapshot)
         if table.knows_its_beginning:  # a person has rolled it back
             return None
-        raise other_rows(table.name, last, ledger, "it is not known which snapshot has them, so which rows are")
+        raise not_replaceable(table.name, last, ledger, "the table has forgotten which snapshot has them")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,7 +224,10 @@ class IcebergSink:
     def _replace(self, earlier: AppendedSnapshot, written: SnapshotPublication) -> PreparedSink:
         """Let the branch have the new rows in place of those of an earlier attempt; equal ones change nothing."""
         table = IcebergTable.load(self.spark, self._name)
-        before = table.rows_of(earlier.snapshot)
+        files, rows = table.files_of(earlier.snapshot), earlier.publication.rows
+        left = sum(file.rows for file in files)
+        where = AppendedRows.found(has_all_files=left == rows, changes=table.changes_since(earlier.snapshot))
+        before = table.rows_of(earlier.snapshot) if where.are_complete else None
         now = None if written.snapshot is None else table.rows_of(written.snapshot)
         if before is not None and now is not None and are_equal(before, now):
             table.remove(written.branch)
@@ -227,17 +235,15 @@ class IcebergSink:
             confirmation = Confirmation.of(earlier.publication, instead_of=written)
             sink = AppendedBefore.of(str(self.connector.place), confirmation, self.ledger, finish)
             return replace(sink, commit=self._commit(earlier.snapshot)).prepare()
-        table.remove_files(self._files(earlier, table), written.branch)
+        if not where.can_be_replaced:
+            why = f"others have changed them, or moved them: {left:,} of {rows:,} are in files of their own"
+            raise not_replaceable(self.connector.place, earlier.publication, self.ledger, why)
+        if not files:
+            return self._written(written)
+        table.remove_files(files, written.branch)
         table = IcebergTable.load(self.spark, self._name)
         tip = table.snapshot_of(written.branch)
         return self._written(replace(written, snapshot=tip, appended=written.snapshot, picks=False))
-
-    def _files(self, earlier: AppendedSnapshot, table: IcebergTable) -> tuple[TableFile, ...]:
-        """Return the files of an earlier attempt; raises PublicationError unless all its rows are in them."""
-        files, rows = table.files_of(earlier.snapshot), earlier.publication.rows
-        if (found := sum(file.rows for file in files)) != rows:
-            raise other_rows(self.connector.place, earlier.publication, self.ledger, f"{found:,} of {rows:,} rows are")
-        return files
 
     def discard(self) -> None:
         """Remove the branch."""
@@ -246,7 +252,12 @@ class IcebergSink:
 
     def _write(self, rows: DataFrame) -> None:
         identity = self.publication.identity
-        notes = {"run": f"{identity.owner}/{identity.run_id}", "execution": self.publication.execution_id}
+        notes = {
+            "graph-compiler.run": f"{identity.owner}/{identity.run_id}",
+            "graph-compiler.execution": self.publication.execution_id,
+        }
+        if self.sink.mode not in _PICKED:
+            notes[REPLACES_ALL] = "true"
         writer = rows.writeTo(self._branch)
         for name, value in notes.items():
             writer = writer.option(f"{_NOTE}{name}", value)
