@@ -202,12 +202,14 @@ def test_others_may_change_delta_while_rows_are_replaced(
     sleeping(monkeypatch, delta, "_replace", lambda: filled.insert(THEIRS))
     sinks.write(filled.table(), sold((3, "mon", 31)), mode="append")
     assert filled.rows() == sorted([*OLD, (3, "mon", 31), THEIRS])
-    sleeping(
-        monkeypatch, delta, "_replace", lambda: filled.spark.sql(f"DELETE FROM delta.`{filled.path}` WHERE id = 3")
-    )
+    delete, optimize = f"DELETE FROM delta.`{filled.path}` WHERE id = 3", f"OPTIMIZE delta.`{filled.path}`"
+    sleeping(monkeypatch, delta, "_replace", lambda: filled.spark.sql(delete))
+    sinks.write(filled.table(), sold((3, "mon", 32)), mode="append")
+    assert filled.rows() == sorted([*OLD, (3, "mon", 32), THEIRS])
+    sleeping(monkeypatch, delta, "_replace", lambda: filled.spark.sql(optimize))
     with pytest.raises(PublicationConflictError, match="others have moved"):
-        sinks.write(filled.table(), sold((3, "mon", 32)), mode="append")
-    assert filled.rows() == sorted([*OLD, THEIRS])
+        sinks.write(filled.table(), sold((3, "mon", 33)), mode="append")
+    assert filled.rows() == sorted([*OLD, (3, "mon", 32), THEIRS])
 
 
 @pytest.mark.parametrize("mode", ["append", "overwrite", "overwrite-partitions"])
