@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.spark_internals.java import (
     jar_of,
     java_class,
@@ -91,6 +92,22 @@ class DeltaTable:
             return None, None
         files = scala_sequence(self.spark, added)
         return DataFrame(log.createDataFrame(self.java, files, False, none), self.spark), None
+
+    def commit_times(self) -> dict[int, float]:
+        """Return when each version was committed that the log still has, in seconds since the epoch."""
+        rows = self.spark.sql(f"DESCRIBE HISTORY delta.{quoted(self.path)}").select("version", "timestamp")
+        return {int(row.version): row.timestamp.timestamp() for row in rows.collect()}
+
+    @property
+    def files(self) -> int:
+        """Return the number of its data files."""
+        return int(self.java.numOfFiles())
+
+    @property
+    def retention(self) -> float:
+        """Return how long its owner wants removed files to stay, in seconds: `delta.deletedFileRetentionDuration`."""
+        log = scala_object(self.spark, f"{_DELTA}.DeltaLog")
+        return int(log.tombstoneRetentionMillis(self.java.metadata())) / 1000
 
     def has_committed(self, application: str) -> bool:
         """Whether a commit of this id is in the log."""
