@@ -167,9 +167,8 @@ class Maintenance:
         table = IcebergTable.load(self.spark, connector.sql_name)
         if why := needs.unknown or _why_kept(table):
             return StepResult(step=step, left_out=why)
-        limit = history_cutoff(
-            needs.now - settings.older_than, history_of(table), needs, f"snapshot of table {table.uuid}"
-        )
+        kind, target = f"snapshot of table {table.uuid}", _target(table)
+        limit = history_cutoff(needs.now - settings.older_than, history_of(table), needs, kind=kind, target=target)
         own_age = own_age_of_main(table)
         if own_age is not None and needs.now - own_age > limit.moment:
             why = f"max-snapshot-age-ms of its branch main is {own_age * 1000:.0f}, and would remove what is needed: "

@@ -228,7 +228,8 @@ def _lines(table: MaintainedTable) -> Iterator[str]:
 
 
 def _figure(name: str, value: int) -> str:
-    return f"{name.removeprefix('bytes ')} {size_words(value)}" if name.startswith("bytes ") else f"{name} {value:,}"
+    """Return a number, or a size, with what it counts."""
+    return f"{size_words(value)} {name.removeprefix('bytes ')}" if name.startswith("bytes ") else f"{value:,} {name}"
 
 
 def _table_json(table: MaintainedTable) -> dict[str, object]:

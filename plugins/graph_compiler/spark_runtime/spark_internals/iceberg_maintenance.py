@@ -87,17 +87,13 @@ def expire(table: IcebergTable, before: float, retain_last: int | None) -> Expir
     Branches and tags keep theirs. `retain_last` None is what the table's properties say.
     """
     known = _snapshots(table)
-    files = _files(table).persist()
-    try:
-        files.count()  # afterwards, what lists them is gone
-        action = _actions(table).expireSnapshots(table.java).expireOlderThan(int(before * 1000))
-        if retain_last is not None:
-            action = action.retainLast(retain_last)
-        done = action.execute()
-        now = IcebergTable.load(table.spark, table.name)
-        gone = files.join(_files(now), "file_path", "left_anti").agg(total("file_size_in_bytes")).first()
-    finally:
-        files.unpersist()
+    files = _files(table).localCheckpoint()  # what lists them will be gone; a cached table would be read again
+    action = _actions(table).expireSnapshots(table.java).expireOlderThan(int(before * 1000))
+    if retain_last is not None:
+        action = action.retainLast(retain_last)
+    done = action.execute()
+    now = IcebergTable.load(table.spark, table.name)
+    gone = files.join(_files(now), "file_path", "left_anti").agg(total("file_size_in_bytes")).first()
     left = _snapshots(now)
     deletes = int(done.deletedPositionDeleteFilesCount()) + int(done.deletedEqualityDeleteFilesCount())
     lists = int(done.deletedManifestsCount()) + int(done.deletedManifestListsCount())

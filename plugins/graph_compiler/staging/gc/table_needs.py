@@ -91,17 +91,20 @@ class TableNeeds:
     unknown: str | None = None
 
     def moments(self) -> Iterator[Limit]:
-        """Yield the moments since which history is needed, by the clock that is furthest behind.
+        """Yield the moments since which any table is needed, by the clock that is furthest behind.
 
         One is now: an attempt that begins while a table is maintained reads what readers see now, or later.
         """
         yield Limit(moment=self.now - CLOCKS_DIFFER, why="runs that begin now read what readers see now")
         for attempt in self.attempts:
-            why = f"{attempt.words()} is in progress"
-            yield Limit(moment=attempt.began - CLOCKS_DIFFER, why=why)
+            yield Limit(moment=attempt.began - CLOCKS_DIFFER, why=f"{attempt.words()} is in progress")
+
+    def decided(self, target: str) -> Iterator[Limit]:
+        """Yield since when the history of a target shows whether what was decided is carried out."""
         for decision in self.decisions:
-            why = f"{decision.words()} is not carried out"
-            yield Limit(moment=decision.decided - CLOCKS_DIFFER, why=why)
+            if decision.target == target:
+                why = f"{decision.words()} is not carried out"
+                yield Limit(moment=decision.decided - CLOCKS_DIFFER, why=why)
 
     def why_not_compacted(self, connector: Connector, target: str) -> str | None:
         """Return why files of a table should not be rewritten now, None if they may be.
@@ -112,10 +115,7 @@ class TableNeeds:
         for attempt in self.attempts:
             if attempt.writes is None or place in attempt.writes:
                 return f"{attempt.words()} is in progress, and may write it"
-        for decision in self.decisions:
-            if decision.target == target:
-                return f"{decision.words()} is not carried out"
-        return None
+        return next((limit.why for limit in self.decided(target)), None)
 
 
 def survey_needs(store: StagingStore, inventory: StagingInventory, policy: Policy) -> TableNeeds:
@@ -176,17 +176,18 @@ class SeenCommit:
     parent: int | None = None
 
 
-def history_cutoff(asked: float, history: Sequence[SeenCommit], needs: TableNeeds, kind: str) -> Limit:
+def history_cutoff(asked: float, history: Sequence[SeenCommit], needs: TableNeeds, *, kind: str, target: str) -> Limit:
     """Return before which time the commits of a table may be removed: as asked, or less if more of them is needed.
 
-    `history` has what readers have seen, in this order; `kind` is what positions call commits of this table.
+    `history` has what readers have seen, in this order; `kind` is what positions call commits of this table, and
+    `target` what its ledger calls it.
     """
-    limits = [*_limits(history, needs, kind), Limit(moment=asked)]
+    limits = [*_limits(history, needs, kind, target), Limit(moment=asked)]
     return min(limits, key=lambda limit: limit.moment)
 
 
-def _limits(history: Sequence[SeenCommit], needs: TableNeeds, kind: str) -> Iterator[Limit]:
-    for need in needs.moments():
+def _limits(history: Sequence[SeenCommit], needs: TableNeeds, kind: str, target: str) -> Iterator[Limit]:
+    for need in (*needs.moments(), *needs.decided(target)):
         before = [place for place, each in enumerate(history) if each.shown <= need.moment]
         if (found := _earliest(history[before[-1] if before else 0 :])) is not None:
             yield Limit(moment=found, why=need.why)
