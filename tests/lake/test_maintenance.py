@@ -101,7 +101,7 @@ def reader_of(lake: Lake, folder: Path) -> Runs:
     return Runs(env, folder, lake.spark)
 
 
-def writer_of(lake: Lake, folder: Path, mode: str = "append") -> Runs:
+def writer_of(lake: Lake, folder: Path, mode: Any = "append") -> Runs:
     """Return a pipeline that writes a row to the table."""
     env = StreamExecutionEnvironment("writes")
     Path(f"{folder}/in").mkdir(exist_ok=True)
@@ -334,7 +334,7 @@ def test_a_table_that_cannot_be_reached_fails_and_the_next_one_is_maintained(sol
 
 @pytest.fixture
 def delta(spark: SparkSession, tmp_path: Path) -> Delta:
-    """Return a table whose six files were rewritten as one, forty days ago."""
+    """Return a table of six files."""
     table = Delta(f"{tmp_path}/orders")
     spark.sql(f"CREATE TABLE delta.`{table.path}` (id INT) USING delta")
     for id in range(6):
@@ -342,9 +342,9 @@ def delta(spark: SparkSession, tmp_path: Path) -> Delta:
     return table
 
 
-def forty_days_ago(spark: SparkSession, table: Delta) -> None:
-    """Let the last commit, and all files that it has removed, be forty days old."""
-    then = time.time() - 40 * DAY
+def removed_twenty_days_ago(spark: SparkSession, table: Delta) -> None:
+    """Let all files be twenty days old, also those that the last commit has removed."""
+    then = time.time() - 20 * DAY
     log = sorted(Path(table.path, "_delta_log").glob("*.json"))[-1]
     text = log.read_text()
     assert '"deletionTimestamp"' in text
@@ -371,7 +371,7 @@ def test_a_delta_table_is_optimized_and_its_old_files_are_removed(
     spark: SparkSession, delta: Delta, tmp_path: Path
 ) -> None:
     root = tmp_path / "staging"
-    done = maintained(spark, root, delta, compacts=True, expires=True, after=0)
+    done = maintained(spark, root, delta, compacts=True, expires=True, older_than=7 * DAY, after=0)
     found = figures(done, "compaction")
     assert (found["files before"], found["files after"]) == (6, 1)
     assert figures(done, "expiry") == {"files removed": 0, "bytes removed": 0}
@@ -384,30 +384,29 @@ def test_files_of_delta_that_were_removed_long_ago_go_but_not_those_that_an_atte
 ) -> None:
     root = tmp_path / "staging"
     spark.sql(f"OPTIMIZE delta.`{delta.path}`")
-    forty_days_ago(spark, delta)
+    removed_twenty_days_ago(spark, delta)
     env = StreamExecutionEnvironment("reads")
     env.from_source(delta, "orders").sink_to(Parquet(f"{tmp_path}/copy")).name("copy").uid("copy")
     runs = Runs(env, tmp_path, spark)
     assert runs.run("r1") == []
     (task,) = runs.last
     at_work_again(task)
-    began = time.time() - 50 * DAY
+    began = time.time() - 15 * DAY
     os.utime(AttemptDocuments.of(task).descriptor, (began, began))
     running = (KnownRun(identity=runs.identity("r1"), state="running"),)
-    kept = maintained(spark, root, delta, expires=True, older_than=8 * DAY, after=0, known_runs=running)
-    assert figures(kept, "expiry") == {"files removed": 0, "bytes removed": 0}
-    assert "of run 'r1' of 'reads' is in progress" in str(step(kept, "expiry").kept)
-    assert len(data_files(Path(delta.path))) == 7
+    kept = maintained(spark, root, delta, expires=True, older_than=7 * DAY, after=0, known_runs=running)
+    assert "of run 'r1' of 'reads' is in progress" in str(step(kept, "expiry").left_out)
     ends(task)
-    sixty = "'delta.deletedFileRetentionDuration' = 'interval 60 days'"
-    spark.sql(f"ALTER TABLE delta.`{delta.path}` SET TBLPROPERTIES ({sixty})")
+    longer = maintained(spark, root, delta, expires=True, older_than=8 * DAY, after=0)
+    words = "(--older-than), and delta.deletedFileRetentionDuration of the table is 7 d"
+    assert str(step(longer, "expiry").left_out).endswith(words)
+    name, duration = f"delta.`{delta.path}`", "delta.deletedFileRetentionDuration"
+    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('{duration}' = 'interval 30 days')")
     owned = maintained(spark, root, delta, expires=True, older_than=8 * DAY, after=0)
-    assert figures(owned, "expiry")["files removed"] == 0
-    assert "delta.deletedFileRetentionDuration of the table" in str(step(owned, "expiry").kept)
-    spark.sql(f"ALTER TABLE delta.`{delta.path}` UNSET TBLPROPERTIES ('delta.deletedFileRetentionDuration')")
-    longer = maintained(spark, root, delta, expires=True, older_than=45 * DAY, after=0)
-    assert figures(longer, "expiry")["files removed"] == 0
-    found = figures(maintained(spark, root, delta, expires=True, older_than=0, after=0), "expiry")
+    assert figures(owned, "expiry") == {"files removed": 0, "bytes removed": 0}
+    assert len(data_files(Path(delta.path))) == 7
+    spark.sql(f"ALTER TABLE {name} UNSET TBLPROPERTIES ('{duration}')")
+    found = figures(maintained(spark, root, delta, expires=True, older_than=7 * DAY, after=0), "expiry")
     assert found["files removed"] == 6
     assert found["bytes removed"] > 0
     assert len(data_files(Path(delta.path))) == 1

@@ -10,7 +10,6 @@ What runs need is looked at again for each table, right before anything is remov
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -67,10 +66,7 @@ from graph_compiler.tested_versions import DELTA, ICEBERG
 
 ORPHANS_OLDER_THAN = 3 * 86400.0
 """Seconds: Iceberg's own default. A file that is being written belongs to no snapshot yet."""
-SAFE_HOURS = 168
-"""What Delta's own check of VACUUM demands, unless a table's property says less."""
-_OBEYS = "spark.databricks.delta.vacuum.retentionWindowIgnore.enabled"
-"""Unless it is false, VACUUM of Delta 4.4 ignores the hours that it is given."""
+_NOTES_FIGURES = "spark.databricks.delta.vacuum.logging.enabled"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,18 +218,23 @@ class Maintenance:
         if needs.unknown is not None:
             return StepResult(step=MaintenanceStep.EXPIRY, left_out=needs.unknown)
         table = DeltaTable.load(self.spark, connector.path)
-        asked = needs.now - max(self.request.settings.older_than, SAFE_HOURS * 3600)
+        asked = needs.now - self.request.settings.older_than
         limit = files_cutoff(asked, table.commit_times(), needs, f"version of table {table.id}")
-        if needs.now - table.retention < limit.moment:
-            limit = Limit(moment=needs.now - table.retention, why="delta.deletedFileRetentionDuration of the table")
-        hours = math.ceil((needs.now - limit.moment) / 3600)
+        if limit.moment < needs.now - table.retention:
+            # Longer hours for VACUUM would not help: Delta forgets when a file was removed, and looks at its age.
+            days, since = (
+                f"{table.retention / 86400:g} d",
+                f"{datetime.fromtimestamp(limit.moment, UTC):%Y-%m-%d %H:%M}",
+            )
+            return StepResult(
+                step=MaintenanceStep.EXPIRY,
+                left_out=f"files that were removed since {since} UTC have to stay ({limit.why or '--older-than'}), and "
+                f"delta.deletedFileRetentionDuration of the table is {days}",
+            )
         own = self.spark.newSession()
-        own.conf.set(_OBEYS, "false")
-        own.conf.set("spark.databricks.delta.vacuum.logging.enabled", "true")  # it notes the figures
-        own.sql(f"VACUUM delta.{quoted(connector.path)} RETAIN {hours} HOURS")
-        return StepResult(
-            step=MaintenanceStep.EXPIRY, figures=tuple(self._vacuumed(connector)), kept=_kept("files", limit)
-        )
+        own.conf.set(_NOTES_FIGURES, "true")
+        own.sql(f"VACUUM delta.{quoted(connector.path)}")
+        return StepResult(step=MaintenanceStep.EXPIRY, figures=tuple(self._vacuumed(connector)))
 
     def _vacuumed(self, connector: Delta) -> Iterator[tuple[str, int]]:
         """Yield the figures of the last VACUUM, which the table's history has."""
