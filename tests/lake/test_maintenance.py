@@ -91,7 +91,7 @@ def snapshots(lake: Lake) -> list[int]:
 
 
 def data_files(folder: Path) -> list[Path]:
-    return sorted(folder.rglob("*.parquet"))
+    return sorted(file for file in folder.rglob("*.parquet") if file.parent.name != "_delta_log")
 
 
 def reader_of(lake: Lake, folder: Path) -> Runs:

@@ -40,7 +40,8 @@ def test_a_dag_maintains_the_tables_of_a_pipeline(
     lake_in_postgres: Lake, catalog_server: Postgres, tmp_path: Path
 ) -> None:
     lake, delta, project = lake_in_postgres, f"{tmp_path}/orders", tmp_path / "shop"
-    (project / "pipelines").mkdir(parents=True)
+    for folder in ("pipelines", "dags"):
+        (project / folder).mkdir(parents=True)
     lake.create("id INT, day STRING")
     lake.spark.sql(f"CREATE TABLE delta.`{delta}` (id INT, day STRING) USING delta")
     tables = (f"{lake.name}.db.sold", f"delta.`{delta}`")
@@ -52,7 +53,7 @@ def test_a_dag_maintains_the_tables_of_a_pipeline(
     catalog = repr(properties).replace("'SECRET'", 'Secret("lake")')
     text = PIPELINE.format(settings=dict(SETTINGS), table=tables[0], catalog=catalog, path=delta)
     (project / "pipelines" / "sales.py").write_text(text)
-    (project / "maintain.py").write_text(documented_dag(project))
+    (project / "dags" / "maintain.py").write_text(documented_dag(project))
     done = _tested(project, catalog_server)
     assert done.returncode == 0, done.stdout + done.stderr
     printed = done.stdout + done.stderr
@@ -76,7 +77,7 @@ def _tested(project: Path, server: Postgres) -> "subprocess.CompletedProcess[str
         airflow = EmbeddedAirflow(project)
         airflow.prepare(project / "airflow.log")
         return subprocess.run(
-            [sys.executable, "-c", RUN, str(project / "maintain.py")],
+            [sys.executable, "-c", RUN, str(project / "dags" / "maintain.py")],
             cwd=project,
             env=airflow.child_environment(),
             capture_output=True,

@@ -57,7 +57,7 @@ from graph_compiler.staging.gc.inventory import StagingInventory
 from graph_compiler.staging.gc.liveness import AirflowRunState
 from graph_compiler.staging.gc.removal import forget
 from graph_compiler.staging.gc.survey import survey
-from graph_compiler.staging.gc.table_needs import Limit, TableNeeds, files_cutoff, history_cutoff, survey_needs
+from graph_compiler.staging.gc.table_needs import HistoryLimit, TableNeeds, files_cutoff, history_cutoff, survey_needs
 from graph_compiler.staging.publications.publications import undone_intents
 from graph_compiler.staging.store.root_probe import store_time
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -184,7 +184,7 @@ class Maintenance:
         table = IcebergTable.load(self.spark, connector.sql_name)
         if why := needs.unknown or _why_kept(table):
             return StepResult(step=MaintenanceStep.ORPHANS, left_out=why)
-        limit = min(Limit(moment=needs.now - ORPHANS_OLDER_THAN), *needs.moments(), key=lambda each: each.moment)
+        limit = min(HistoryLimit(moment=needs.now - ORPHANS_OLDER_THAN), *needs.moments(), key=lambda each: each.moment)
         removed = remove_orphans(table, limit.moment)
         return StepResult(
             step=MaintenanceStep.ORPHANS, figures=(("files removed", removed),), kept=_kept("files", limit)
@@ -255,7 +255,7 @@ def _why_kept(table: IcebergTable) -> str | None:
     return "gc.enabled of the table is false" if keeps_all_files(table) else None
 
 
-def _kept(what: str, limit: Limit) -> str | None:
+def _kept(what: str, limit: HistoryLimit) -> str | None:
     """Return what has kept more than was asked for, as text."""
     if limit.why is None:
         return None

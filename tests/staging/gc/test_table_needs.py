@@ -15,7 +15,7 @@ from graph_compiler.staging.gc.liveness import AirflowRunState
 from graph_compiler.staging.gc.survey import survey
 from graph_compiler.staging.gc.table_needs import (
     CLOCKS_DIFFER,
-    Limit,
+    HistoryLimit,
     NeededCommit,
     OpenAttempt,
     OpenDecision,
@@ -51,7 +51,7 @@ def position(commit: int, kind: str = KIND) -> NeededCommit:
     return NeededCommit(owner="p", uid="orders", kind=kind, commit=commit)
 
 
-def cutoff(asked: float, history: list[SeenCommit], needs: TableNeeds) -> Limit:
+def cutoff(asked: float, history: list[SeenCommit], needs: TableNeeds) -> HistoryLimit:
     return history_cutoff(asked, history, needs, kind=KIND, target="iceberg:t")
 
 

@@ -73,7 +73,7 @@ class NeededCommit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
+class HistoryLimit:
     """What was committed from a moment on has to stay; `why` is None if only the asked age says so."""
 
     moment: float
@@ -90,21 +90,21 @@ class TableNeeds:
     commits: tuple[NeededCommit, ...] = ()
     unknown: str | None = None
 
-    def moments(self) -> Iterator[Limit]:
+    def moments(self) -> Iterator[HistoryLimit]:
         """Yield the moments since which any table is needed, by the clock that is furthest behind.
 
         One is now: an attempt that begins while a table is maintained reads what readers see now, or later.
         """
-        yield Limit(moment=self.now - CLOCKS_DIFFER, why="runs that begin now read what readers see now")
+        yield HistoryLimit(moment=self.now - CLOCKS_DIFFER, why="runs that begin now read what readers see now")
         for attempt in self.attempts:
-            yield Limit(moment=attempt.began - CLOCKS_DIFFER, why=f"{attempt.words()} is in progress")
+            yield HistoryLimit(moment=attempt.began - CLOCKS_DIFFER, why=f"{attempt.words()} is in progress")
 
-    def decided(self, target: str) -> Iterator[Limit]:
+    def decided(self, target: str) -> Iterator[HistoryLimit]:
         """Yield since when the history of a target shows whether what was decided is carried out."""
         for decision in self.decisions:
             if decision.target == target:
                 why = f"{decision.words()} is not carried out"
-                yield Limit(moment=decision.decided - CLOCKS_DIFFER, why=why)
+                yield HistoryLimit(moment=decision.decided - CLOCKS_DIFFER, why=why)
 
     def why_not_compacted(self, connector: Connector, target: str) -> str | None:
         """Return why files of a table should not be rewritten now, None if they may be.
@@ -176,24 +176,26 @@ class SeenCommit:
     parent: int | None = None
 
 
-def history_cutoff(asked: float, history: Sequence[SeenCommit], needs: TableNeeds, *, kind: str, target: str) -> Limit:
+def history_cutoff(
+    asked: float, history: Sequence[SeenCommit], needs: TableNeeds, *, kind: str, target: str
+) -> HistoryLimit:
     """Return before which time the commits of a table may be removed: as asked, or less if more of them is needed.
 
     `history` has what readers have seen, in this order; `kind` is what positions call commits of this table, and
     `target` what its ledger calls it.
     """
-    limits = [*_limits(history, needs, kind, target), Limit(moment=asked)]
+    limits = [*_limits(history, needs, kind, target), HistoryLimit(moment=asked)]
     return min(limits, key=lambda limit: limit.moment)
 
 
-def _limits(history: Sequence[SeenCommit], needs: TableNeeds, kind: str, target: str) -> Iterator[Limit]:
+def _limits(history: Sequence[SeenCommit], needs: TableNeeds, kind: str, target: str) -> Iterator[HistoryLimit]:
     for need in (*needs.moments(), *needs.decided(target)):
         before = [place for place, each in enumerate(history) if each.shown <= need.moment]
         if (found := _earliest(history[before[-1] if before else 0 :])) is not None:
-            yield Limit(moment=found, why=need.why)
+            yield HistoryLimit(moment=found, why=need.why)
     for commit in needs.commits:
         if commit.kind == kind and (found := _earliest(_behind(history, commit.commit))) is not None:
-            yield Limit(moment=found, why=commit.words())
+            yield HistoryLimit(moment=found, why=commit.words())
 
 
 def _behind(history: Sequence[SeenCommit], commit: int) -> Sequence[SeenCommit]:
@@ -207,14 +209,14 @@ def _earliest(history: Iterable[SeenCommit]) -> float | None:
     return min((each.made for each in history), default=None)
 
 
-def files_cutoff(asked: float, times: Mapping[int, float], needs: TableNeeds, kind: str) -> Limit:
+def files_cutoff(asked: float, times: Mapping[int, float], needs: TableNeeds, kind: str) -> HistoryLimit:
     """Return since when removed files of a table are still needed: as asked, or earlier.
 
     `times` has when each version was committed that the table's log still has.
     """
-    limits = [Limit(moment=asked), *needs.moments()]
+    limits = [HistoryLimit(moment=asked), *needs.moments()]
     for commit in needs.commits:
         known = [version for version in times if version >= commit.commit]
         if commit.kind == kind and known:
-            limits.append(Limit(moment=times[min(known)] - CLOCKS_DIFFER, why=commit.words()))
+            limits.append(HistoryLimit(moment=times[min(known)] - CLOCKS_DIFFER, why=commit.words()))
     return min(limits, key=lambda limit: limit.moment)
