@@ -1,6 +1,7 @@
 """The Dag of docs/lake.md that schedules maintenance, in a real Airflow, with a secret of its catalog."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -76,10 +77,17 @@ def _tested(project: Path, server: Postgres) -> "subprocess.CompletedProcess[str
         patch.setenv("AIRFLOW_CONN_LAKE", json.dumps({"conn_type": "generic", "password": server.password}))
         airflow = EmbeddedAirflow(project)
         airflow.prepare(project / "airflow.log")
+        environment = airflow.child_environment()
+        programs = project / "bin"
+        programs.mkdir()
+        # That of an environment may be a link, or name a Python by a path that is not there any more.
+        (programs / "graph-compiler").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m graph_compiler "$@"\n')
+        (programs / "graph-compiler").chmod(0o700)
+        environment["PATH"] = f"{programs}{os.pathsep}{environment['PATH']}"
         return subprocess.run(
             [sys.executable, "-c", RUN, str(project / "dags" / "maintain.py")],
             cwd=project,
-            env=airflow.child_environment(),
+            env=environment,
             capture_output=True,
             text=True,
             check=False,
