@@ -16,6 +16,7 @@ from tests.lake.conftest import Lake
 
 pytestmark = pytest.mark.lake
 ROOT = Path(__file__).parents[2]
+QUICK = {"spark.databricks.delta.snapshotPartitions": "1"}
 PIPELINE = """
 from graph_compiler import Csv, Delta, Iceberg, Secret, StreamExecutionEnvironment
 env = StreamExecutionEnvironment("sales", config={settings!r})
@@ -52,7 +53,7 @@ def test_a_dag_maintains_the_tables_of_a_pipeline(
     rows = lake.rows()
     properties = {**lake.catalog, "jdbc.password": "SECRET"}
     catalog = repr(properties).replace("'SECRET'", 'Secret("lake")')
-    text = PIPELINE.format(settings=dict(SETTINGS), table=tables[0], catalog=catalog, path=delta)
+    text = PIPELINE.format(settings={**SETTINGS, **QUICK}, table=tables[0], catalog=catalog, path=delta)
     (project / "pipelines" / "sales.py").write_text(text)
     (project / "dags" / "maintain.py").write_text(documented_dag(project))
     done = _tested(project, catalog_server)
@@ -91,5 +92,5 @@ def _tested(project: Path, server: Postgres) -> "subprocess.CompletedProcess[str
             capture_output=True,
             text=True,
             check=False,
-            timeout=400,
+            timeout=1200,
         )
