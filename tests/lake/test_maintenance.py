@@ -247,6 +247,8 @@ def test_what_was_decided_is_kept_until_the_next_run_publishes_it(
     why = "what run 'r1' of 'writes' has decided to publish is not carried out"
     assert step(done, "compaction").left_out == why
     assert why in str(step(done, "expiry").kept)
+    late = maintained(sold.spark, root, sold.table(), expires=True, after=30 * DAY)
+    assert str(step(late, "expiry").left_out) == f"{why} for so long that Iceberg would remove its branch"
     assert writer_of(sold, tmp_path).run("r2") == []
     assert [row for row in sold.rows() if row[1] == "tue"] == [(7, "tue"), (7, "tue")]
     assert sold.refs() == []

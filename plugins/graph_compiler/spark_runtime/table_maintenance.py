@@ -66,6 +66,8 @@ from graph_compiler.tested_versions import DELTA, ICEBERG
 
 ORPHANS_OLDER_THAN = 3 * 86400.0
 """Seconds: Iceberg's own default. A file that is being written belongs to no snapshot yet."""
+_BRANCHES_STAY = 29 * 86400.0
+"""Seconds: a day less than the age at which an expiry removes branches of sinks (`iceberg_sink.py`)."""
 _NOTES_FIGURES = "spark.databricks.delta.vacuum.logging.enabled"
 
 
@@ -164,6 +166,9 @@ class Maintenance:
         if why := needs.unknown or _why_kept(table):
             return StepResult(step=step, left_out=why)
         kind, target = f"snapshot of table {table.uuid}", _target(table)
+        if old := next((each for each in needs.decided(target) if each.moment < needs.now - _BRANCHES_STAY), None):
+            why = f"{old.why} for so long that Iceberg would remove its branch"
+            return StepResult(step=step, left_out=why)
         limit = history_cutoff(needs.now - settings.older_than, history_of(table), needs, kind=kind, target=target)
         own_age = own_age_of_main(table)
         if own_age is not None and needs.now - own_age > limit.moment:
