@@ -24,7 +24,10 @@ _LAKE = (
     f"{_PACKAGE}/spark_runtime/connectors/lake",
     f"{_PACKAGE}/spark_runtime/spark_internals/iceberg_tables.py",
     f"{_PACKAGE}/spark_runtime/spark_internals/delta_tables.py",
+    f"{_PACKAGE}/spark_runtime/spark_internals/iceberg_maintenance.py",
     f"{_PACKAGE}/spark_runtime/publishing/merging.py",
+    f"{_PACKAGE}/spark_runtime/table_maintenance.py",
+    f"{_PACKAGE}/staging/gc/table_needs.py",
     f"{_PACKAGE}/staging/publications",
     "tests/lake",
 )

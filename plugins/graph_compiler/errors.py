@@ -74,6 +74,7 @@
     ├── RunningAlreadyError         the pipeline already runs in process for this day  [cli]
     ├── AirflowFailedError          Airflow itself could not be prepared  [cli]
     ├── DryRunFailedError           the analysis itself failed  [cli]
+    ├── MaintenanceFailedError      the application that maintains tables has not answered  [cli]
     └── WatchError                  Spark cannot be kept for a command with --watch  [cli]
 
 An error of one room is defined there; the drawing names its module. An impossible state is an AssertionError.

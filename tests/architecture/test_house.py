@@ -19,7 +19,10 @@ SPLINTERS = {
 }
 """Small modules with one importer in their room that stay, and why."""
 LARGE_MODULES: Mapping[str, str] = {}
-FULL_ROOMS = {"spark_runtime/spark_internals": "a module for each part of Spark's private API"}
+FULL_ROOMS = {
+    "deployment/documents": "a module for each document that crosses between processes",
+    "spark_runtime/spark_internals": "a module for each part of Spark's private API",
+}
 _COMMAND = "a command, or a route, is a function with the word that a user types"
 SHARED_NAMES = {
     "main": "each program has one",

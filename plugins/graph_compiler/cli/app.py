@@ -27,6 +27,7 @@ from graph_compiler.cli.commands.set_up.env import env
 from graph_compiler.cli.commands.set_up.options import options
 from graph_compiler.cli.commands.set_up.warm import warm
 from graph_compiler.cli.commands.staging import staging
+from graph_compiler.cli.commands.tables import tables
 from graph_compiler.cli.commands.ui import ui
 from graph_compiler.cli.commands.validate import validate
 from graph_compiler.cli.console import example
@@ -80,6 +81,7 @@ app.command(
 app.command(rich_help_panel=LOOK_BACK, epilog=example("discard flights manual__2013-01-01 late_routes"))(discard)
 app.add_typer(staging, rich_help_panel=LOOK_BACK)
 app.add_typer(positions, rich_help_panel=LOOK_BACK)
+app.add_typer(tables, rich_help_panel=LOOK_BACK)
 app.command(rich_help_panel=SET_UP, epilog=example("doctor --json"))(doctor)
 app.command(rich_help_panel=SET_UP, epilog=example("warm"))(warm)
 app.command(rich_help_panel=SET_UP, epilog=example("options --json"))(options)

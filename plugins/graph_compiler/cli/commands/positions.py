@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,12 +15,12 @@ from graph_compiler.cli.arguments.runs import DagName, layout_of
 from graph_compiler.cli.console import AsJson, ExitCode, example, speaking_plainly
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.deployment.documents.position import Increment, PositionEntry, Reset, Settlement
-from graph_compiler.deployment.documents.staging_layout import PositionLayout, positions_of
+from graph_compiler.deployment.documents.staging_layout import PositionLayout
 from graph_compiler.deployment.documents.wire import to_wire
 from graph_compiler.errors import DamagedDocumentError, OtherVersionError, ParameterError
-from graph_compiler.identifiers import counted, listing, name_of_segment, size_words
+from graph_compiler.identifiers import counted, listing, size_words
 from graph_compiler.staging.attempts.attempts import ExecutionNotFoundError
-from graph_compiler.staging.positions.position_log import PositionLog, SinkState
+from graph_compiler.staging.positions.position_log import PositionLog, SinkState, position_logs
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of
 
@@ -66,7 +66,7 @@ def list_positions(
     """List every position: its pipeline, its source, its last entry."""
     with speaking_plainly():
         store, root = _place()
-        found = [(log, _shown(log)[-1]) for log in _all(store, root, dag)]
+        found = [(log, _shown(log)[-1]) for log in position_logs(store, root, dag)]
         if as_json:
             rows = [{"pipeline": log.layout.owner, "source": log.layout.uid, **last.to_json()} for log, last in found]
             typer.echo(json.dumps(rows, indent=1))
@@ -139,24 +139,13 @@ def _place() -> tuple[StagingStore, str]:
     return store_of(root), root
 
 
-def _all(store: StagingStore, root: str, owner: str | None = None) -> Iterator[PositionLog]:
-    """Yield every position of a staging root that has entries."""
-    for folder in store.folders(positions_of(root)):
-        found = name_of_segment(folder) or folder
-        for name in store.folders(f"{positions_of(root)}/{folder}") if owner in (None, found) else ():
-            layout = PositionLayout(root=root, owner=found, uid=name_of_segment(name) or name)
-            log = PositionLog(store=store, layout=layout)
-            if log.numbers():
-                yield log
-
-
 def _found(store: StagingStore, root: str, dag: str, source: str) -> PositionLog:
     """Return the position of a source; raises ExecutionNotFoundError, which lists those that exist."""
     owner = layout_of(dag, "").identity.owner
     log = PositionLog(store=store, layout=PositionLayout(root=root, owner=owner, uid=source))
     if log.numbers():
         return log
-    known = listing(f"{each.layout.owner} {each.layout.uid}" for each in _all(store, root))
+    known = listing(f"{each.layout.owner} {each.layout.uid}" for each in position_logs(store, root))
     raise ExecutionNotFoundError(f"source '{source}' of '{dag}' has no position in {root}\n  found: {known}")
 
 

@@ -19,29 +19,20 @@ from rich.console import Console
 
 import graph_compiler
 from graph_compiler.cli.arguments.asked_run import Run, Until
-from graph_compiler.cli.running.airflow_answers import access_of_airflow
 from graph_compiler.cli.running.finished_run import FinishedRun, TaskWords, outputs_of, published_preview, task_words
 from graph_compiler.cli.running.first_rows import FirstRows
 from graph_compiler.cli.running.following import Followed, follow_run
-from graph_compiler.cli.running.local_spark import (
-    SUBMIT_ARGUMENTS,
-    artifact_settings,
-    local_settings,
-    submit_arguments,
-    tuned,
-    without_damaged_archive,
-)
+from graph_compiler.cli.running.local_spark import application_environment, missing_secrets, without_damaged_archive
 from graph_compiler.cli.running.resident_spark import require_resident_spark, working_folder
 from graph_compiler.cli.running.run_view import failure_words, step_words
 from graph_compiler.declaration.connectors.file_uris import local_path
-from graph_compiler.declaration.connectors.secret import Secret
 from graph_compiler.deployment.describe.local_task import desk_task
 from graph_compiler.deployment.describe.region_descriptors import PipelineDescriptor, describe_pipeline
 from graph_compiler.deployment.documents import in_process_run as wire
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.report import Phase
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.deployment.documents.wire import from_json, from_wire, to_json, values_within
+from graph_compiler.deployment.documents.wire import from_json, from_wire, to_json
 from graph_compiler.deployment.plans.subplans import only_up_to, with_open_end
 from graph_compiler.errors import GraphCompilerError, InvalidPipelineError, Problem
 from graph_compiler.identifiers import RegionId
@@ -70,7 +61,10 @@ def run_in_process(run: Run, console: Console) -> FinishedRun:
         folder = Path(temporary)
         root = airflow.staging_root if run.until is None else str(folder / "staging")
         tasks = _tasks(run, described, root)
-        if missing := list(_missing_secrets(tasks, airflow.child_environment())):
+        operators = [operator for task in tasks for operator in task.region.operators]
+        hint = "without --in-process, the run's tasks read it from the Airflow connection"
+        environment = airflow.child_environment()
+        if missing := list(missing_secrets(operators, environment, who="a run in one process", hint=hint)):
             raise InvalidPipelineError(run.name, missing)
         if run.until is None:
             _announce(tasks, described)
@@ -78,10 +72,7 @@ def run_in_process(run: Run, console: Console) -> FinishedRun:
         (folder / wire.REQUEST).write_text(to_json(request))
         with alone(tasks[0].layout, airflow.home) if run.until is None else nullcontext() as held:
             put_artifacts(store_of(root), tasks[0])
-            access = access_of_airflow(airflow).to_root()
-            settings = access.spark_settings() | artifact_settings(local_settings(run.compiled, airflow), tasks[0])
-            environment = airflow.child_environment() | access.environment()
-            environment[SUBMIT_ARGUMENTS] = submit_arguments(tuned(settings, run.compiled, environment))
+            environment = application_environment(run.compiled, airflow, tasks[0])
             require_resident_spark(environment)
             process = _start(environment, folder, log, held)
             finished = _follow(run, tasks, process, folder, console, log)
@@ -125,23 +116,6 @@ def _place_problems(tasks: Sequence[TaskDeploymentDescriptor], folders: Sequence
             folders=folders,
         )
     ]
-
-
-def _missing_secrets(tasks: Sequence[TaskDeploymentDescriptor], environment: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield each secret that Spark's process would not have: a task under Airflow reads it from the connection."""
-    seen: set[Secret] = set()
-    for operator in (operator for task in tasks for operator in task.region.operators):
-        for secret in values_within(operator, Secret):
-            if secret in seen or environment.get(secret.variable):
-                continue
-            seen.add(secret)
-            yield Problem(
-                operator=operator.name,
-                declared_at=operator.declared_at,
-                message=f"it needs {secret}, but a run in one process does not ask Airflow for connections",
-                allowed=f"its value in the environment variable {secret.variable}",
-                hint="without --in-process, the run's tasks read it from the Airflow connection",
-            )
 
 
 def _announce(tasks: Sequence[TaskDeploymentDescriptor], described: PipelineDescriptor) -> None:

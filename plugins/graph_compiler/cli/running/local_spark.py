@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
+from graph_compiler.cli.running.airflow_answers import access_of_airflow
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.declaration.artifacts.user_artifact import ArtifactKind
-from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
+from graph_compiler.declaration.connectors.secret import Secret
+from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.wire import values_within
 from graph_compiler.deployment.targets.submit_settings import pipeline_settings
 from graph_compiler.driver_jvm.class_archive import archive_cache
 from graph_compiler.driver_jvm.installation import DriverStartError, spark_jars
 from graph_compiler.driver_jvm.start_settings import DriverStart, start_settings
+from graph_compiler.errors import Problem
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 
 SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
@@ -59,3 +63,35 @@ def submit_arguments(settings: Mapping[str, str]) -> str:
     """Return pyspark's arguments for a run on this machine; those that the user has set win."""
     words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
     return os.environ.get(SUBMIT_ARGUMENTS, shlex.join(["--master", MASTER, *words, "pyspark-shell"]))
+
+
+def application_environment(
+    compiled: CompiledPipeline, airflow: EmbeddedAirflow, task: TaskDeploymentDescriptor
+) -> dict[str, str]:
+    """Return the environment of a process that starts Spark as an application of the pipeline, with its settings.
+
+    It can reach the staging root's store, and has the jars that the pipeline of `task` names.
+    """
+    access = access_of_airflow(airflow).to_root()
+    settings = access.spark_settings() | artifact_settings(local_settings(compiled, airflow), task)
+    environment = airflow.child_environment() | access.environment()
+    return {**environment, SUBMIT_ARGUMENTS: submit_arguments(tuned(settings, compiled, environment))}
+
+
+def missing_secrets(
+    operators: Iterable[OperatorDescriptor], environment: Mapping[str, str], *, who: str, hint: str
+) -> Iterator[Problem]:
+    """Yield each secret that Spark's process would not have; `who` is what does not ask Airflow for it."""
+    seen: set[Secret] = set()
+    for operator in operators:
+        for secret in values_within(operator, Secret):
+            if secret in seen or environment.get(secret.variable):
+                continue
+            seen.add(secret)
+            yield Problem(
+                operator=operator.name,
+                declared_at=operator.declared_at,
+                message=f"it needs {secret}, but {who} does not ask Airflow for connections",
+                allowed=f"its value in the environment variable {secret.variable}",
+                hint=hint,
+            )

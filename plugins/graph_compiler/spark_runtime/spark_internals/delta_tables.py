@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 from pyspark.sql.types import StructType
 
+from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.spark_internals.java import (
     Py4JJavaError,
     is_java_instance,
@@ -173,6 +174,22 @@ class DeltaTable:
 
     def _some(self, value: str) -> Any:
         return java_class(self.spark, "scala.Option").apply(value)
+
+    def commit_times(self) -> dict[int, float]:
+        """Return when each version was committed that the log still has, in seconds since the epoch."""
+        rows = self.spark.sql(f"DESCRIBE HISTORY delta.{quoted(self.path)}").select("version", "timestamp")
+        return {int(row.version): row.timestamp.timestamp() for row in rows.collect()}
+
+    @property
+    def files(self) -> int:
+        """Return the number of its data files."""
+        return int(self.java.numOfFiles())
+
+    @property
+    def retention(self) -> float:
+        """Return how long its owner wants removed files to stay, in seconds: `delta.deletedFileRetentionDuration`."""
+        log = scala_object(self.spark, f"{_DELTA}.DeltaLog")
+        return int(log.tombstoneRetentionMillis(self.java.metadata())) / 1000
 
     def has_committed(self, application: str) -> bool:
         """Whether a commit of this id is in the log."""

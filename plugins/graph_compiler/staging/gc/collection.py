@@ -60,11 +60,15 @@ class LeftTable:
     kind: PlaceKind = PlaceKind.TABLE
 
     @property
+    def branch(self) -> str | None:
+        """Return the name of the branch, None if it is a table."""
+        return self.table.rpartition(BRANCH)[2] if self.kind is PlaceKind.BRANCH else None
+
+    @property
     def statement(self) -> str:
         """Return the SQL statement that drops it."""
-        table, _, branch = self.table.rpartition(BRANCH)
-        if self.kind is PlaceKind.BRANCH:
-            return f"ALTER TABLE {table} DROP BRANCH IF EXISTS {branch}"
+        if self.branch is not None:
+            return f"ALTER TABLE {self.table.rpartition(BRANCH)[0]} DROP BRANCH IF EXISTS {self.branch}"
         return f"DROP TABLE IF EXISTS {self.table}"
 
 

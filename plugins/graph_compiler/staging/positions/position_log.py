@@ -41,11 +41,11 @@ from graph_compiler.deployment.documents.position import (
     SinkBegun,
 )
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.staging_layout import PositionLayout, StagingLayout
+from graph_compiler.deployment.documents.staging_layout import PositionLayout, StagingLayout, positions_of
 from graph_compiler.deployment.documents.wire import from_wire, to_json, to_wire
 from graph_compiler.errors import DamagedDocumentError, DescriptorError, OtherVersionError, StagingError
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.identifiers import OperatorId, listing
+from graph_compiler.identifiers import OperatorId, listing, name_of_segment
 from graph_compiler.staging.attempts.attempts import attempt_documents, last_execution, regions_of
 from graph_compiler.staging.gc.liveness import MINIMUM_SILENCE
 from graph_compiler.staging.publications.ledger import LedgerRecords
@@ -60,6 +60,8 @@ _COMPACTED = 16
 MOST_LISTED = 1_000_000_000
 """The size of a list of files: ten million of them."""
 _RESET = "reset"
+_TABLES = ("Iceberg", "Delta")
+"""The kinds of sources whose bounds are commits of a table."""
 
 
 class PositionError(StagingError):
@@ -225,6 +227,29 @@ class PositionLog:
             if isinstance(entry, Increment) and not entry.is_empty and verdict is Settlement.CONSUMED:
                 return entry.identity.run_id
         return None
+
+    def needed_commits(self) -> tuple[tuple[str, int], ...]:
+        """Return the commits of a table behind which the next run reads, and a run that has not published all.
+
+        Each with the kind of its bounds; none for a source of files, or of a database.
+        """
+        numbers = self.numbers()
+        last = self.entry(numbers[-1]) if numbers else None
+        if last is None:
+            return ()
+        verdict = self._verdict_now(last.number)
+        known = self.known(verdict)
+        found = [] if known.upper is None else [(known.upper.kind, known.upper.upper)]
+        if isinstance(last, Increment) and verdict is None and last.bounds is not None:
+            end = self.end(last.number)
+            if end is None or end.superseded_by is None:
+                found.append((last.bounds.kind, last.bounds.lower or last.bounds.upper))
+            read_from: ReadFrom | None = last.read_from
+        else:
+            read_from = known.read_from
+        if read_from is None or read_from.kind not in _TABLES:
+            return ()
+        return tuple((kind, int(commit)) for kind, commit in dict.fromkeys(found) if commit is not None)
 
     def known(self, verdict: Settlement | None) -> Known:
         """Return all that was consumed; `verdict` is that on the last entry."""
@@ -527,6 +552,17 @@ class PositionLog:
 
     def _words(self) -> str:
         return f"{shlex.quote(self.layout.owner)} {shlex.quote(self.layout.uid)}"
+
+
+def position_logs(store: StagingStore, root: str, owner: str | None = None) -> Iterator[PositionLog]:
+    """Yield every position of a staging root that has entries, or those of one owner."""
+    for folder in store.folders(positions_of(root)):
+        found = name_of_segment(folder) or folder
+        for name in store.folders(f"{positions_of(root)}/{folder}") if owner in (None, found) else ():
+            layout = PositionLayout(root=root, owner=found, uid=name_of_segment(name) or name)
+            log = PositionLog(store=store, layout=layout)
+            if log.numbers():
+                yield log
 
 
 def _endings_of(store: StagingStore, layout: StagingLayout, target: str, operator_id: OperatorId) -> Iterator[Ending]:
