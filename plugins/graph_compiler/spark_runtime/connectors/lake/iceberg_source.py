@@ -92,10 +92,7 @@ def _since(connector: Iceberg, table: IcebergTable, since: int, until: int) -> D
 
 def _numbers(connector: Iceberg, commits: Sequence[TableCommit]) -> dict[int, int]:
     if any(commit.number == 0 for commit in commits):
-        raise TableFormatError(
-            f"{connector.place} has format-version 1, which does not number its commits, so changes have no order\n"
-            f"  hint: ALTER TABLE {connector.name} SET TBLPROPERTIES ('format-version'='2')"
-        )
+        raise TableFormatError(str(connector.unnumbered_commits()))
     return {commit.id: commit.number for commit in commits}
 
 
