@@ -167,7 +167,7 @@ def answer_of(table: TableWanted, secrets: Sequence[str]) -> TableAnswer:
     except ImportError as error:  # of a package that a catalog, or the place of its files, needs
         return NotLookedAt(_missing(error, table.connector))
     except Exception as error:  # libraries raise whatever their own libraries raise
-        kind, said = type(error).__name__, str(error)
+        kind, said = type(error).__name__, str(error).strip()
         return NotLookedAt(_one_line(said if said.startswith(kind) else f"{kind}: {said}", secrets))
 
 

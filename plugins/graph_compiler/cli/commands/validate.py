@@ -233,8 +233,10 @@ def _show_tables(verdicts: Sequence[FileVerdict], *, err: bool) -> None:
                 name = f"{look.operator} of {verdict.pipeline} ({look.place})"
                 reasons.setdefault((what, why), []).append(name)
     looked = sum(look.why_not is None for _, look in looks)
-    asked = counted(len(looks), "source or sink", "sources and sinks") if looks else "no source or sink"
+    asked = counted(len(looks), "source or sink", "sources and sinks")
     typer.echo(f"tables of Iceberg and Delta: {looked} of {asked} looked at", err=err)
+    if refused := [verdict.pipeline for verdict in verdicts if verdict.compiled is None]:
+        typer.echo(f"tables not looked at: those of {listing(refused)}, until the problems above are solved", err=err)
     for (what, why), names in reasons.items():
         typer.echo(f"{what}: {listing(names)}: {why}", err=err)
 
