@@ -160,6 +160,22 @@ def test_a_table_of_delta_is_what_spark_says_of_it(spark: SparkSession, tmp_path
     assert ask(Delta(str(tmp_path / "empty"))) == NoTable()
 
 
+def test_a_folder_without_rights_is_no_missing_table(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The superuser that may run this has all rights, so the system's answer is replaced."""
+    table = made(spark, tmp_path / "t")
+
+    def refuse(folder: Path) -> list[str]:
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "listdir", refuse)
+        answer = ask(table)
+    assert isinstance(answer, NotLookedAt)
+    assert answer.why.startswith("PermissionError: [Errno 13] Permission denied: ")
+
+
 def test_versions_of_delta(spark: SparkSession, tmp_path: Path) -> None:
     table = made(spark, tmp_path / "t", "id BIGINT")
     spark.sql(f"ALTER TABLE delta.`{table.path}` ADD COLUMN day STRING")
