@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from graph_compiler.declaration.connectors import OnSchemaChange
 from graph_compiler.declaration.connectors.connector import Connector, other_partitions
-from graph_compiler.declaration.connectors.delta import Delta
-from graph_compiler.declaration.connectors.iceberg import Iceberg
+from graph_compiler.declaration.connectors.delta import Delta, computed_columns, no_change_feed
+from graph_compiler.declaration.connectors.iceberg import Iceberg, no_target, unnumbered_commits
 from graph_compiler.declaration.operators import Operator, Sink, Source
 from graph_compiler.declaration.operators.known_columns import Known
 from graph_compiler.declaration.operators.merge import ENDS, STARTS
@@ -49,7 +49,7 @@ def table_problems(operator: Operator, answer: TableAnswer, given: Known) -> Ite
         case Source(), TableState():
             yield from _source_problems(operator, answer)
         case Sink(connector=Iceberg() as connector), NoTable() if not connector.create_if_missing:
-            yield connector.no_target()
+            yield no_target(connector)
         case Sink(), TableState():
             yield from _sink_problems(operator, answer, given)
 
@@ -91,10 +91,10 @@ def _source_problems(source: Source, table: TableState) -> Iterator[Problem]:
         yield Problem(message=f"{connector.place} has no version {table.missing_version}", allowed=allowed)
     reads_changes = bool(getattr(connector, "changes", False))
     if reads_changes and isinstance(connector, Iceberg) and not table.numbers_commits:
-        yield connector.unnumbered_commits()
+        yield unnumbered_commits(connector)
     is_behind = getattr(connector, "since", None) is not None or source.has_position
     if reads_changes and isinstance(connector, Delta) and is_behind and not table.records_changes:
-        yield connector.no_change_feed()
+        yield no_change_feed(connector)
     declared = _declared(connector)
     if declared is None or table.read is None:
         return
@@ -114,7 +114,7 @@ def _sink_problems(sink: Sink, table: TableState, given: Known) -> Iterator[Prob
     if wrong := other_partitions(connector.place, sink.mode, there=table.partitions, declared=declared):
         yield wrong
     if table.computed and isinstance(connector, Delta):
-        yield connector.computed_columns(table.computed)
+        yield computed_columns(connector, table.computed)
     written = _written(sink, given)
     if written is None:
         return

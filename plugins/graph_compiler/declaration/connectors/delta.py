@@ -86,20 +86,6 @@ class Delta(Connector):
             return None
         return "Delta's log on a disk keeps commits apart within one process only"
 
-    def no_change_feed(self) -> Problem:
-        """Return the problem of a source that reads changes of a table that does not record them."""
-        alter = f"ALTER TABLE delta.{quoted(self.path)} SET TBLPROPERTIES ({CHANGE_FEED} = true)"
-        return Problem(
-            message=f"{self.place} does not record its changes", hint=f"{alter}; it records those that come after"
-        )
-
-    def computed_columns(self, names: Sequence[str]) -> Problem:
-        """Return the problem of a sink whose table computes columns."""
-        return Problem(
-            message=f"{self.place} computes {listing(names)} itself: rows of a sink have all columns",
-            allowed="tables without generated and identity columns",
-        )
-
     def rendering_problems(self, rendered: Mapping[str, str]) -> Iterator[Problem]:
         """Yield a rendered path that no run could use."""
         if TEMPLATE.search(self.path):
@@ -134,3 +120,19 @@ class Delta(Connector):
             )
         elif why_not_local(path) == RELATIVE:
             yield Problem(message=f"its path is '{path}': {RELATIVE}", allowed="an absolute path or a URI")
+
+
+def no_change_feed(connector: Delta) -> Problem:
+    """Return the problem of a source that reads changes of a table that does not record them."""
+    alter = f"ALTER TABLE delta.{quoted(connector.path)} SET TBLPROPERTIES ({CHANGE_FEED} = true)"
+    return Problem(
+        message=f"{connector.place} does not record its changes", hint=f"{alter}; it records those that come after"
+    )
+
+
+def computed_columns(connector: Delta, names: Sequence[str]) -> Problem:
+    """Return the problem of a sink whose table computes columns."""
+    return Problem(
+        message=f"{connector.place} computes {listing(names)} itself: rows of a sink have all columns",
+        allowed="tables without generated and identity columns",
+    )

@@ -112,18 +112,6 @@ class Iceberg(Connector):
         """Return the declared partitions as `partition_words` does."""
         return tuple(re.sub(r", ?", ", ", each) for each in self.partitioned_by)
 
-    def no_target(self) -> Problem:
-        """Return the problem of a sink whose table does not exist."""
-        message = f"its target {self.place} does not exist"
-        return Problem(message=message, hint="create it, or declare create_if_missing=True and schema=")
-
-    def unnumbered_commits(self) -> Problem:
-        """Return the problem of a source that reads changes of a table of format-version 1."""
-        return Problem(
-            message=f"{self.place} has format-version 1, which does not number its commits, so changes have no order",
-            hint=f"ALTER TABLE {self.name} SET TBLPROPERTIES ('format-version'='2')",
-        )
-
     def catalog_settings(self) -> dict[str, SecretText]:
         """Return Spark's settings for the declared properties of its catalog."""
         own = f"{CATALOG_SETTINGS}{self.catalog_name}"
@@ -184,3 +172,17 @@ class Iceberg(Connector):
     @staticmethod
     def _is_local(warehouse: str) -> bool:
         return not warehouse or bool(TEMPLATE.search(warehouse) or _LOCAL.match(warehouse))
+
+
+def no_target(connector: Iceberg) -> Problem:
+    """Return the problem of a sink whose table does not exist."""
+    message = f"its target {connector.place} does not exist"
+    return Problem(message=message, hint="create it, or declare create_if_missing=True and schema=")
+
+
+def unnumbered_commits(connector: Iceberg) -> Problem:
+    """Return the problem of a source that reads changes of a table of format-version 1."""
+    return Problem(
+        message=f"{connector.place} has format-version 1, which does not number its commits, so changes have no order",
+        hint=f"ALTER TABLE {connector.name} SET TBLPROPERTIES ('format-version'='2')",
+    )

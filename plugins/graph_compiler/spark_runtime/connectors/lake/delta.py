@@ -22,7 +22,7 @@ from pyspark.sql.functions import col, expr, raise_error, when
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import OnSchemaChange, SinkMode
-from graph_compiler.declaration.connectors.delta import CHANGE_FEED, COMPUTED, Delta
+from graph_compiler.declaration.connectors.delta import CHANGE_FEED, COMPUTED, Delta, computed_columns, no_change_feed
 from graph_compiler.declaration.operators import Merge, Sink
 from graph_compiler.errors import PublicationConflictError, PublicationError, PublicationPendingError
 from graph_compiler.extensions import UNSAID
@@ -120,7 +120,7 @@ def _since(connector: Delta, table: DeltaTable, since: int, until: int) -> DataF
         return as_inserted(nothing, until) if connector.changes else nothing
     if connector.changes:
         if table.settings.get(CHANGE_FEED) != "true":
-            raise TableFormatError(str(connector.no_change_feed()))
+            raise TableFormatError(str(no_change_feed(connector)))
         reader = spark.read.format("delta").option("readChangeFeed", "true").option("startingVersion", since + 1)
         return reader.option("endingVersion", until).load(connector.path).drop("_commit_timestamp")
     try:
@@ -289,7 +289,7 @@ def _refuse_what_is_computed(connector: Delta, table: DeltaTable) -> None:
     if not table.exists:
         return
     if found := [field.name for field in table.schema if any(key in field.metadata for key in COMPUTED)]:
-        raise PublicationError(str(connector.computed_columns(found)))
+        raise PublicationError(str(computed_columns(connector, found)))
 
 
 def _held_to_constraints(rows: DataFrame, table: DeltaTable, sink: Sink) -> DataFrame:

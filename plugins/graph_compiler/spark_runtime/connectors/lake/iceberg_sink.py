@@ -46,7 +46,7 @@ from pyspark.sql.types import (
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import SinkMode
-from graph_compiler.declaration.connectors.iceberg import Iceberg
+from graph_compiler.declaration.connectors.iceberg import Iceberg, no_target
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.errors import PublicationConflictError, PublicationError, PublicationPendingError
 from graph_compiler.identifiers import OperatorId, quoted
@@ -287,7 +287,7 @@ def _create(connector: Iceberg, sink: Sink, spark: SparkSession) -> None:
     if spark.catalog.tableExists(name):
         return
     if not connector.create_if_missing or connector.schema is None:
-        raise PublicationError(str(connector.no_target()))
+        raise PublicationError(str(no_target(connector)))
     schema = Merging.of(sink).stored_schema(parse_schema(connector.schema))
     if wrong := [field for field in schema if not _is_held(field.dataType)]:
         columns = "".join(f"\n  column '{field.name}' is {type_words(field.dataType)}" for field in wrong)

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, create_map, lower
 
 from graph_compiler.declaration.connectors.connector import NO_COMMIT
-from graph_compiler.declaration.connectors.iceberg import CATALOG_SETTINGS, Iceberg
+from graph_compiler.declaration.connectors.iceberg import CATALOG_SETTINGS, Iceberg, unnumbered_commits
 from graph_compiler.identifiers import listing, quoted
 from graph_compiler.spark_runtime.connectors.lake.formats import (
     READ_ALL,
@@ -92,7 +92,7 @@ def _since(connector: Iceberg, table: IcebergTable, since: int, until: int) -> D
 
 def _numbers(connector: Iceberg, commits: Sequence[TableCommit]) -> dict[int, int]:
     if any(commit.number == 0 for commit in commits):
-        raise TableFormatError(str(connector.unnumbered_commits()))
+        raise TableFormatError(str(unnumbered_commits(connector)))
     return {commit.id: commit.number for commit in commits}
 
 
