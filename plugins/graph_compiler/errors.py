@@ -62,6 +62,8 @@
     ├── BrokenPipelinesError        pipelines of a Dag folder cannot be loaded  [airflow_backend]
     ├── ExecutionTargetError        another target's master  [airflow_backend]
     ├── PageNotBuiltError           the page that shows plans was not built  [explain]
+    ├── NotAskedError               a table cannot be asked without Spark  [lake_metadata]
+    ├── UnreadDdlError              a schema has a form that only Spark can read  [lake_metadata]
     ├── DriverStartError            what a driver starts with is not known, or not usable  [driver_jvm]
     ├── VersionNotFoundError        a revision, or a file in it, does not exist  [cli]
     ├── VersionNotLoadableError     a version of a pipeline cannot be compiled  [cli]

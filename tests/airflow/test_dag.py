@@ -1,7 +1,10 @@
 """The Dag that Airflow sees: tasks, dependencies, labels, retries; ids match the job graph's in both directions."""
 
+import os
+import subprocess
 import sys
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -149,3 +152,25 @@ def test_airflows_processes_import_what_they_would_import_again_and_again(
     assert plugins_manager._get_plugins()[1] == {}
     assert (name in sys.modules) == imports
     sys.modules.update(saved)
+
+
+def test_what_asks_tables_is_not_imported_when_a_dag_is_parsed(tmp_path: Path) -> None:
+    """Packages of these names can be imported, which the last line shows."""
+    for name in ("deltalake", "pyiceberg"):
+        (tmp_path / f"{name}.py").touch()
+    program = (
+        "import sys\n"
+        "from graph_compiler import Delta, Iceberg, StreamExecutionEnvironment\n"
+        "from graph_compiler.airflow_backend import build_dag\n"
+        "from graph_compiler.deployment.describe import deployability\n"
+        "deployability.installed_version = lambda _: '4.1.4'\n"
+        "env = StreamExecutionEnvironment('shop')\n"
+        "rows = env.from_source(Iceberg('lake.db.sold', catalog={'type': 'rest', 'uri': 'http://c'}), 'sold')\n"
+        "rows.sink_to(Delta('/out'), mode='append').name('copy')\n"
+        "print(build_dag(env).task_ids, {'deltalake', 'pyiceberg'} & set(sys.modules))\n"
+        "import deltalake, pyiceberg\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (tmp_path, ROOT / "plugins", ROOT)))}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "['copy'] set()"

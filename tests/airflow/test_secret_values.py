@@ -221,3 +221,17 @@ def test_a_missing_secret_is_named(secret: Secret, words: str, tmp_path: Path, m
 def test_a_pipeline_without_secrets_runs_on_any_master(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls, _ = submitted(operator(tmp_path), monkeypatch, master="yarn")
     assert len(calls) == 1
+
+
+def test_the_command_line_gets_values_and_the_reasons_why_others_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    from graph_compiler.airflow_backend.task.secret_values import known_secrets
+
+    monkeypatch.setenv("AIRFLOW_CONN_DB", json.dumps(CONNECTION))
+    password, app, missing, nowhere = Secret("db"), Secret("db", "app"), Secret("db", "token"), Secret("nowhere")
+    assert known_secrets([password, app, missing, nowhere]) == {
+        "values": {password.variable: "canary-pw", app.variable: "canary-app"},
+        "missing": {
+            missing.variable: "the Airflow connection 'db' has no token",
+            nowhere.variable: "there is no Airflow connection 'nowhere' (Secret(nowhere.password))",
+        },
+    }

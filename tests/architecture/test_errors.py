@@ -16,10 +16,10 @@ from graph_compiler.errors import GraphCompilerError
 PACKAGE = Path(graph_compiler.__file__).parent
 BRANCH = re.compile(r"^    ((?:│   |    )*)([├└]── )?(\w+Error)(?: +(\S.*?)(?:  \[([\w.]+)\])?)?$")
 READ_ONLY = (
-    *("airflow_backend", "extending", "graph_compiler_plugin", "object_stores", "row_reader", "run_client"),
-    *("spark_runtime", "testing"),
+    *("airflow_backend", "extending", "graph_compiler_plugin", "lake_metadata", "object_stores", "row_reader"),
+    *("run_client", "spark_runtime", "testing"),
 )
-"""Rooms that import airflow, pyspark, obstore, httpx or pyarrow, or name what does: their errors are read only."""
+"""Rooms that import airflow, pyspark, obstore, pyiceberg, httpx or pyarrow, or name what does: errors are read only."""
 
 
 class Branch(NamedTuple):

@@ -30,6 +30,7 @@ SHARED_NAMES = {
     "carry_out": "of files, and of a database's rows",
     "Preparation": "of a sink's files, and of a try",
     "published": "a client's answer, and the events of a task's assets",
+    "state_of": "of a table, in the module of each format",
     "run_json": "of a run, and of its documents",
     "unfinished": "applications, and tasks",
 }

@@ -22,6 +22,7 @@ PRINTS = {
     "airflow_backend/installation/run_states.py": "its output is a document that its caller reads",
     "airflow_backend/installation/submit_commands.py": "its output is a document that its caller reads",
     "airflow_backend/connection_access.py": "its output is a document that its caller reads",
+    "airflow_backend/task/secret_values.py": "its output is a document that its caller reads",
 }
 """Programs outside of `cli` that print, and why; all others log."""
 THIRD_PARTY = {
@@ -36,6 +37,7 @@ THIRD_PARTY = {
     "compiler": {"mmh3"},
     "explain": {"pydantic"},
     "driver_jvm": set(),
+    "lake_metadata": {"deltalake", "pyiceberg"},
     "object_stores": {"obstore"},
     "row_reader": {"pyarrow"},
     "run_client": {"httpx"},

@@ -1,13 +1,20 @@
 """How answers of Airflow's programs are read, and what is said if one fails; a script takes Airflow's place."""
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from graph_compiler.cli.running.airflow_answers import access_of_airflow, ask_airflow, read_submit_commands
+from graph_compiler.cli.running.airflow_answers import (
+    access_of_airflow,
+    ask_airflow,
+    find_secrets,
+    read_submit_commands,
+)
 from graph_compiler.cli.running.embedded_airflow import AirflowFailedError, EmbeddedAirflow
+from graph_compiler.declaration.connectors.secret import Secret
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.submission import PipelineSubmission
 from graph_compiler.deployment.documents.wire import to_json
@@ -67,6 +74,30 @@ def test_a_program_that_fails_is_reported_with_its_last_line(script: str, reason
         read_submit_commands("flights")
     with pytest.raises(StagingError, match=f"Airflow does not say how to reach the staging root's store: {reason}"):
         access_of_airflow(airflow).connection()
+
+
+def test_secrets_are_those_of_variables_else_of_airflow(answering: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None of them is an argument, or is shown with the answer."""
+    here, there, nowhere = Secret("here"), Secret("there"), Secret("nowhere", "token")
+    monkeypatch.setenv(here.variable, "hidden-1")
+    answer = {"values": {there.variable: "hidden-2"}, "missing": {nowhere.variable: "no such connection"}}
+    airflow = answering(f"""cat > asked; echo "$@" > program; echo '{json.dumps(answer)}'""")
+    found = find_secrets(airflow, [here, there, nowhere, there])
+    assert found.values == {here.variable: "hidden-1", there.variable: "hidden-2"}
+    assert found.missing == answer["missing"]
+    assert "hidden" not in repr(found)
+    assert [each["conn_id"] for each in json.loads(Path("asked").read_text())] == ["there", "nowhere"]
+    assert Path("program").read_text() == "-m graph_compiler.airflow_backend.task.secret_values\n"
+    Path("asked").unlink()
+    assert find_secrets(airflow, [here, here]).values == {here.variable: "hidden-1"}
+    assert not Path("asked").exists()
+
+
+def test_an_airflow_that_does_not_answer_has_no_secrets(answering: Answering) -> None:
+    secret = Secret("there")
+    found = find_secrets(answering(DIES), [secret])
+    assert found.missing == {secret.variable: "Airflow does not say what it is: OSError: no database"}
+    assert found.values == {}
 
 
 def test_a_problem_with_the_connection_is_reported(answering: Answering) -> None:

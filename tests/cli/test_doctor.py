@@ -1,5 +1,6 @@
 """How `graph-compiler doctor` judges what it finds; neither Java nor Airflow is started."""
 
+import json
 import os
 import sys
 import time
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from graph_compiler import tested_versions
-from graph_compiler.cli.diagnosis import question
+from graph_compiler.cli.diagnosis import question, table_questions
 from graph_compiler.cli.diagnosis.airflow_questions import AIRFLOW_QUESTIONS, judge_airflow, judge_row
 from graph_compiler.cli.diagnosis.host_questions import HOST_QUESTIONS, judge_jars, judge_java, judge_pyspark
 from graph_compiler.cli.diagnosis.question import (
@@ -27,6 +28,7 @@ from graph_compiler.cli.diagnosis.question import (
     host_of,
     ok,
 )
+from graph_compiler.cli.diagnosis.table_questions import TABLE_QUESTIONS
 from graph_compiler.cli.running.airflow_answers import NoAnswerError
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.deployment.documents.jvm_settings import HOST_ZONE_VARIABLE
@@ -566,3 +568,85 @@ def test_a_host_in_another_zone_is_a_warning_with_what_reads_differently() -> No
     assert found.found.startswith("Europe/Vienna; drivers and executors have UTC. TIMESTAMP of ORC")
     assert "refused until spark.graph_compiler.confirmed_zone is UTC" in str(found.cure)
     assert finding("Time zone", host({HOST_ZONE_VARIABLE: ""})).state is State.OK
+
+
+JARS = {"Iceberg": "iceberg-spark-runtime-4.1_2.13-1.12.0.jar", "Delta Lake": "delta-spark_4.1_2.13-4.4.0.jar"}
+
+
+def of_tables(asked: Host) -> dict[str, Finding]:
+    """Return what is found of formats of tables; pyspark itself is not asked."""
+    return {answer.name: answer.finding for answer in ask(TABLE_QUESTIONS, asked)}
+
+
+@pytest.fixture
+def spark_41(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Return the environment of a host with Spark 4.1 and without jars of formats."""
+    monkeypatch.setattr(table_questions, "installed_version", {"pyspark": "4.1.4", "deltalake": "1.6.6"}.get)
+    monkeypatch.setenv(variable_of("spark_conf"), "{}")
+    (tmp_path / "spark" / "jars").mkdir(parents=True)
+    return {"SPARK_HOME": str(tmp_path / "spark")}
+
+
+def test_who_has_no_tables_is_not_warned(spark_41: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    found = of_tables(host(spark_41))
+    assert found == {
+        "Iceberg": ok(
+            f"no jar of it is seen; only tables need one (docs/lake.md): {tested_versions.ICEBERG.artifact('4.1')}; "
+            "no pyiceberg, which validate --live needs"
+        ),
+        "Delta Lake": ok(
+            f"no jar of it is seen; only tables need one (docs/lake.md): {tested_versions.DELTA.artifact('4.1')}; "
+            "deltalake 1.6.6"
+        ),
+    }
+    monkeypatch.setattr(table_questions, "installed_version", {"pyspark": "4.3.0"}.get)
+    found = of_tables(host(spark_41))
+    assert [finding.state for finding in found.values()] == [State.OK, State.OK]
+    assert found["Delta Lake"].found == (
+        "no Delta Lake that is tested runs on Spark 4.3, but on 4.1 and 4.2; only tables need one (docs/lake.md); "
+        "no deltalake, which validate --live needs"
+    )
+
+
+@pytest.mark.parametrize("place", ["jars", "folder", "file", "conf", "packages"])
+def test_a_jar_of_a_format_is_found(
+    place: str, spark_41: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "spark" / "jars" if place == "jars" else tmp_path / "lake"
+    folder.mkdir(exist_ok=True)
+    for name in JARS.values():
+        (folder / name).touch()
+    conf: dict[str, str] = {}
+    if place == "folder":
+        spark_41["SPARK_DIST_CLASSPATH"] = f"/none:{folder}/*"
+    elif place == "file":
+        spark_41["SPARK_DIST_CLASSPATH"] = ":".join(str(folder / name) for name in JARS.values())
+    elif place == "conf":
+        conf = {"spark.driver.extraClassPath": f"{folder}/*"}
+    elif place == "packages":
+        formats = (tested_versions.ICEBERG, tested_versions.DELTA)
+        conf = {"spark.jars.packages": ",".join(format.artifact("4.1") for format in formats)}
+    monkeypatch.setenv(variable_of("spark_conf"), json.dumps(conf))
+    for name, finding in of_tables(host(spark_41)).items():
+        assert finding.state is State.OK
+        assert finding.found.startswith(JARS[name].removesuffix(".jar"))
+
+
+def test_a_jar_that_drivers_would_refuse_is_a_warning(
+    spark_41: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("iceberg-spark-runtime-3.5_2.13-1.12.0.jar", "delta-spark_4.2_2.13-4.4.0.jar"):
+        (tmp_path / "spark" / "jars" / name).touch()
+    found = of_tables(host(spark_41))
+    assert {finding.state for finding in found.values()} == {State.WARNING}
+    assert found["Iceberg"].found.startswith("iceberg-spark-runtime-3.5_2.13-1.12.0.jar was made for Spark 3.5, and")
+    assert found["Delta Lake"].cure == f"use {tested_versions.DELTA.artifact('4.1')}"
+    monkeypatch.setattr(table_questions, "installed_version", {"pyspark": "4.3.0"}.get)
+    found = of_tables(host(spark_41))
+    assert {finding.state for finding in found.values()} == {State.WARNING}
+    assert found["Iceberg"].cure == tested_versions.ICEBERG.hint()
+
+
+def test_formats_are_not_asked_without_pyspark() -> None:
+    pyspark = Question("pyspark", lambda _: failed("it is not installed"))
+    assert [answer.name for answer in ask((pyspark, *TABLE_QUESTIONS), host())] == ["pyspark"]

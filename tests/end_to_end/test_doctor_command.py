@@ -41,7 +41,7 @@ def test_a_good_installation_passes_and_leaves_no_files(home: Home) -> None:
     assert not home.folder.exists()
     words = home.cli("doctor").stdout
     assert "✓ Java" in words
-    assert "25 checks, 0 failed" in words
+    assert "27 checks, 0 failed" in words
     assert "Airflow 3.3 were tested together" in words or "Airflow 3.2 were tested together" in words
 
 

@@ -7,12 +7,11 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from urllib.parse import quote
 
 from pyspark.sql import SparkSession
 
 from graph_compiler.declaration.connectors.connector import Connector
-from graph_compiler.declaration.connectors.secret import VARIABLE_PREFIX, Secret, SecretText
+from graph_compiler.declaration.connectors.secret import VARIABLE_PREFIX, Secret, SecretText, without_values
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.report import Failure
 from graph_compiler.deployment.documents.staging_layout import secrets_of
@@ -21,9 +20,6 @@ from graph_compiler.errors import SecretError
 from graph_compiler.staging.store.stores import store_of
 
 _HIDDEN = "spark.sql.redaction.options.regex"
-_MASK = "***"
-_SHORTEST_WITHIN_WORDS = 5
-"""As many characters as Airflow's masker needs by default."""
 
 
 def take_secrets(descriptor: str) -> None:
@@ -55,18 +51,11 @@ def reveal_all(options: Mapping[str, SecretText]) -> dict[str, str]:
 def redact(text: str, *declared: object) -> str:
     """Remove the values of this process's secrets from a text; JDBC drivers put passwords into messages.
 
-    Values stay that `declared` documents name as a login, host, port or schema. A short value is removed only where no
-    letter or digit is beside it: otherwise what is missing in a word would tell it.
+    Values stay that `declared` documents name as a login, host, port or schema.
     """
     shown = {each.variable for each in values_within(declared, Secret) if not each.is_masked}
-    values = {value for name, value in os.environ.items() if name.startswith(VARIABLE_PREFIX) and name not in shown}
-    forms = {form for value in values if value for form in (value, quote(value, safe=""))}
-    for form in sorted(forms, key=len, reverse=True):
-        if len(form) < _SHORTEST_WITHIN_WORDS:
-            text = re.sub(rf"(?<![^\W_]){re.escape(form)}(?![^\W_])", _MASK, text)
-        else:
-            text = text.replace(form, _MASK)
-    return text
+    hidden = (name for name in os.environ if name.startswith(VARIABLE_PREFIX) and name not in shown)
+    return without_values(text, [os.environ[name] for name in hidden])
 
 
 def redacted_failure(failure: Failure, *declared: object) -> Failure:

@@ -6,6 +6,10 @@
     file                 beside the first descriptor, for its owner only: the driver removes it when it starts
     Kubernetes secret    the cluster has the values: spark.kubernetes.driver.secretKeyRef.<variable>
 
+The command line asks for the values of tables' catalogs, which it gives to the process that asks the tables:
+
+    python -m graph_compiler.airflow_backend.task.secret_values < '[secret, …]'   →   {"values": {…}, "missing": {…}}
+
 SparkSubmitHook would turn `env_vars` into arguments for YARN and Kubernetes, which every user of the host can read, so
 they are not used.
 """
@@ -13,7 +17,8 @@ they are not used.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from airflow.sdk import BaseHook, Connection
@@ -24,6 +29,7 @@ from graph_compiler.airflow_backend.provider.preparation import named_secrets
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.declaration.connectors.secret import CONNECTION_FIELDS, Secret
 from graph_compiler.deployment.documents.staging_layout import secrets_of
+from graph_compiler.deployment.documents.wire import from_wire
 from graph_compiler.deployment.targets.execution_target import DriverPlace, SecretWay
 from graph_compiler.errors import SecretError
 
@@ -66,3 +72,19 @@ def _value(secret: Secret) -> str:
     if secret.is_masked:
         mask_secret(value)
     return value
+
+
+def known_secrets(secrets: Iterable[Secret]) -> dict[str, dict[str, str]]:
+    """Return the values of secrets, and why others have none, by the names of their variables."""
+    values: dict[str, str] = {}
+    missing: dict[str, str] = {}
+    for secret in secrets:
+        try:
+            values[secret.variable] = _value(secret)
+        except SecretError as error:
+            missing[secret.variable] = str(error).splitlines()[0]
+    return {"values": values, "missing": missing}
+
+
+if __name__ == "__main__":
+    print(json.dumps(known_secrets([from_wire(Secret, each) for each in json.load(sys.stdin)])))

@@ -1,4 +1,4 @@
-"""`graph-compiler validate`: find every problem of every pipeline at once, without Airflow and Spark."""
+"""`graph-compiler validate`: find every problem of every pipeline at once, without Spark."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rich.text import Text
 
 from graph_compiler.cli.arguments.pipelines import deployment_options
 from graph_compiler.cli.console import AsJson, ExitCode, speaking_plainly, standard_error
+from graph_compiler.cli.diagnosis.live_tables import TableLook, look_at_tables
 from graph_compiler.cli.diagnosis.missing_packages import find_missing_packages
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.compiler.checks.column_checks import NOTHING_KNOWN, ColumnVerdict, judge_columns
@@ -46,6 +47,10 @@ class FileVerdict:
     warnings: tuple[Problem, ...] = ()
     stores: tuple[str, ...] = ()
     columns: ColumnVerdict = NOTHING_KNOWN
+    compiled: CompiledPipeline | None = None
+    """The pipeline, unless its declaration is refused."""
+    tables: tuple[TableLook, ...] = ()
+    """What `--live` has found."""
 
 
 def validate(
@@ -53,6 +58,9 @@ def validate(
         list[str] | None,
         typer.Argument(metavar="[PATH]...", help=f"Files, folders or names of modules; default: all of {PIPELINES}/."),
     ] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Also compare sources and sinks of Iceberg and Delta with their tables.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check pipelines without running them: list every problem, with its operator, file and line.
@@ -61,10 +69,12 @@ def validate(
     """
     with speaking_plainly():
         verdicts = judge_files(paths or [PIPELINES])
+        if live:
+            verdicts = with_tables(verdicts, EmbeddedAirflow(Path.cwd()))
     if as_json:
         typer.echo(json.dumps(verdicts_json(verdicts), indent=1))
     else:
-        _show(verdicts)
+        _show(verdicts, live=live)
     raise typer.Exit(ExitCode.WRONG if any(verdict.problems for verdict in verdicts) else ExitCode.DONE)
 
 
@@ -89,6 +99,21 @@ def judge_files(paths: Sequence[str]) -> list[FileVerdict]:
     return _with_shared_names(list(found.values()))
 
 
+def with_tables(verdicts: Sequence[FileVerdict], airflow: EmbeddedAirflow) -> list[FileVerdict]:
+    """Compare the sources and sinks of pipelines with their tables; pipelines that are refused are left out.
+
+    Raises ConfigurationError if the deployment's settings cannot be read.
+    """
+    compiled = [verdict.compiled for verdict in verdicts if verdict.compiled is not None]
+    found = iter(look_at_tables(compiled, airflow))
+    return [verdict if verdict.compiled is None else _with_looks(verdict, next(found)) for verdict in verdicts]
+
+
+def _with_looks(verdict: FileVerdict, looks: tuple[TableLook, ...]) -> FileVerdict:
+    of_tables = [problem for look in looks for problem in look.problems]
+    return replace(verdict, tables=looks, problems=by_place((*verdict.problems, *of_tables)))
+
+
 def verdicts_json(verdicts: Iterable[FileVerdict]) -> Json:
     """Return the document that `--json` prints."""
     return {
@@ -100,6 +125,7 @@ def verdicts_json(verdicts: Iterable[FileVerdict]) -> Json:
                 "warnings": [_problem_json(warning) for warning in verdict.warnings],
                 "stores": list(verdict.stores),
                 "columns": {"checked": verdict.columns.checked, "unknown": verdict.columns.unknown},
+                "tables": [_table_json(look) for look in verdict.tables],
             }
             for verdict in verdicts
         ]
@@ -113,6 +139,7 @@ def _judge(name: str, deployment: DeploymentOptions, airflow: EmbeddedAirflow, *
     stores: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()
     columns = NOTHING_KNOWN
+    compiled: CompiledPipeline | None = None
     try:
         module = find_pipeline(name)
         file = module.shown
@@ -142,6 +169,7 @@ def _judge(name: str, deployment: DeploymentOptions, airflow: EmbeddedAirflow, *
         warnings=(*warnings, *packages) if declared and not problems else (),
         stores=stores,
         columns=columns,
+        compiled=compiled,
     )
 
 
@@ -172,7 +200,7 @@ def _with_shared_names(verdicts: Sequence[FileVerdict]) -> list[FileVerdict]:
     return judged
 
 
-def _show(verdicts: Sequence[FileVerdict]) -> None:
+def _show(verdicts: Sequence[FileVerdict], *, live: bool) -> None:
     broken = [verdict for verdict in verdicts if verdict.problems]
     errors = standard_error()
     for verdict in broken:
@@ -188,9 +216,29 @@ def _show(verdicts: Sequence[FileVerdict]) -> None:
         if unknown := sum(verdict.columns.unknown for verdict in verdicts):
             typer.echo(f"columns: {looked} of {looked + unknown} were looked up; sources need schema= for the others")
         typer.echo(f"not checked: {_ONLY_SPARK_KNOWS}")
+    if live:
+        _show_tables(verdicts, err=bool(broken))
     if stores := dict.fromkeys(store for verdict in verdicts for store in verdict.stores):
         words = f"not checked: whether drivers and executors can use {listing(stores)}"
         typer.echo(f"{words}; graph-compiler doctor tries the staging root", err=bool(broken))
+
+
+def _show_tables(verdicts: Sequence[FileVerdict], *, err: bool) -> None:
+    """Show how many tables were looked at, and each reason why others were not, with its operators."""
+    looks = [(verdict, look) for verdict in verdicts for look in verdict.tables]
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for verdict, look in looks:
+        for what, why in (("tables not looked at", look.why_not), ("columns not compared", look.why_no_columns)):
+            if why is not None:
+                name = f"{look.operator} of {verdict.pipeline} ({look.place})"
+                reasons.setdefault((what, why), []).append(name)
+    looked = sum(look.why_not is None for _, look in looks)
+    asked = counted(len(looks), "source or sink", "sources and sinks")
+    typer.echo(f"tables of Iceberg and Delta: {looked} of {asked} looked at", err=err)
+    if refused := [verdict.pipeline for verdict in verdicts if verdict.compiled is None]:
+        typer.echo(f"tables not looked at: those of {listing(refused)}, until the problems above are solved", err=err)
+    for (what, why), names in reasons.items():
+        typer.echo(f"{what}: {listing(names)}: {why}", err=err)
 
 
 def _each_once(verdicts: Iterable[FileVerdict]) -> Iterator[tuple[str, Problem]]:
@@ -205,6 +253,17 @@ def _each_once(verdicts: Iterable[FileVerdict]) -> Iterator[tuple[str, Problem]]
     for warning, (first, *others) in files.items():
         more = f" and {counted(len(others), 'other file')}" if others else ""
         yield f"{first}{more}", warning
+
+
+def _table_json(look: TableLook) -> Json:
+    return {
+        "operator": look.operator,
+        "table": look.place,
+        "id": look.state.id if look.state else None,
+        "commit": look.state.commit if look.state else None,
+        "why_not": look.why_not,
+        "why_no_columns": look.why_no_columns,
+    }
 
 
 def _problem_json(problem: Problem) -> Json:

@@ -9,14 +9,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from graph_compiler.cli.running.embedded_airflow import AirflowFailedError, EmbeddedAirflow
+from graph_compiler.declaration.connectors.secret import Secret
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.submission import PipelineSubmission
 from graph_compiler.deployment.documents.wire import from_json, to_wire
@@ -79,16 +81,51 @@ def ask_airflow(airflow: EmbeddedAirflow, runs: Iterable[RunIdentity]) -> Airflo
 def read_submit_commands(name: str) -> PipelineSubmission:
     """Return how each task of a valid pipeline would be submitted; raises AirflowFailedError, ConfigurationError."""
     airflow = EmbeddedAirflow(Path.cwd())
-    environment = airflow.asking_environment()
-    with TemporaryDirectory(prefix="submit-") as home:
-        if not airflow.home.is_dir():  # the process would create it
-            environment["AIRFLOW_HOME"] = home
-            environment[variable_of("staging_root")] = str(airflow.staging_root)
+    with _asking(airflow) as environment:
         try:
             answer = _answer("installation.submit_commands", name, environment=environment)
         except NoAnswerError as error:
             raise AirflowFailedError(f"Airflow could not prepare the tasks: {error}") from None
     return from_json(PipelineSubmission, answer)
+
+
+@contextmanager
+def _asking(airflow: EmbeddedAirflow) -> Iterator[dict[str, str]]:
+    """Yield the environment of a process that asks Airflow, which makes no Airflow home; raises ConfigurationError."""
+    environment = airflow.asking_environment()
+    with TemporaryDirectory(prefix="asking-") as home:
+        if not airflow.home.is_dir():  # the process would create it
+            environment["AIRFLOW_HOME"] = home
+            environment[variable_of("staging_root")] = str(airflow.staging_root)
+        yield environment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretsFound:
+    """The values of secrets by the names of their variables, which are never shown; and why others have none."""
+
+    values: Mapping[str, str] = field(default_factory=dict, repr=False)
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+
+def find_secrets(airflow: EmbeddedAirflow, secrets: Iterable[Secret]) -> SecretsFound:
+    """Return the values of secrets: of their variables in this environment, else of Airflow's connections.
+
+    Raises ConfigurationError.
+    """
+    wanted = list(dict.fromkeys(secrets))
+    here = {each.variable: os.environ[each.variable] for each in wanted if os.environ.get(each.variable)}
+    asked = [each for each in wanted if each.variable not in here]
+    if not asked:
+        return SecretsFound(values=here)
+    with _asking(airflow) as environment:
+        try:
+            said = json.dumps(to_wire(asked))
+            answer = json.loads(_answer("task.secret_values", environment=environment, said=said))
+        except NoAnswerError as error:
+            why = f"Airflow does not say what it is: {error}"
+            return SecretsFound(values=here, missing={each.variable: why for each in asked})
+    return SecretsFound(values=here | answer["values"], missing=answer["missing"])
 
 
 def access_of_airflow(airflow: EmbeddedAirflow) -> RootAccess:

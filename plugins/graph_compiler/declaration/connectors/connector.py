@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import ClassVar, Self, TypeAlias
@@ -291,6 +291,21 @@ def as_columns(given: object) -> tuple[object, ...]:
 
 def _as_text(value: str | int | float | bool) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def other_partitions(
+    place: str | None, mode: SinkMode, *, there: Sequence[str], declared: Sequence[str]
+) -> Problem | None:
+    """Return the problem of a table that is not partitioned as declared, or has no partitions to replace; else None."""
+    if declared and [each.lower() for each in declared] != [each.lower() for each in there]:
+        message = f"{place} is partitioned by {listing(there)}, and partitioned_by is {listing(declared)}"
+        return Problem(message=message, hint="leave partitioned_by out: it is for a table that is created")
+    if mode is SinkMode.OVERWRITE_PARTITIONS and not there:
+        return Problem(
+            message=f"{place} has no partitions, so '{mode}' would replace all of it",
+            allowed=f"a table with partitions, or mode='{SinkMode.OVERWRITE}'",
+        )
+    return None
 
 
 NO_COMMIT = "graph_compiler: before the first commit"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -20,9 +20,13 @@ from graph_compiler.declaration.connectors.files import folder_key, plain_place
 from graph_compiler.declaration.connectors.jdbc_templates import TEMPLATE
 from graph_compiler.errors import Problem
 from graph_compiler.extensions import UNSAID
-from graph_compiler.identifiers import listing, shown
+from graph_compiler.identifiers import listing, quoted, shown
 from graph_compiler.tested_versions import DELTA, TableFormat
 
+COMPUTED = ("delta.generationExpression", "delta.identity.start")
+"""What Delta notes of columns whose values it computes."""
+CHANGE_FEED = "delta.enableChangeDataFeed"
+"""The property of a table that records its changes."""
 _OBJECT_STORE = re.compile(r"(s3[an]?|gs|abfss?|wasbs?|oss|cosn?)://", re.IGNORECASE)
 
 
@@ -116,3 +120,19 @@ class Delta(Connector):
             )
         elif why_not_local(path) == RELATIVE:
             yield Problem(message=f"its path is '{path}': {RELATIVE}", allowed="an absolute path or a URI")
+
+
+def no_change_feed(connector: Delta) -> Problem:
+    """Return the problem of a source that reads changes of a table that does not record them."""
+    alter = f"ALTER TABLE delta.{quoted(connector.path)} SET TBLPROPERTIES ({CHANGE_FEED} = true)"
+    return Problem(
+        message=f"{connector.place} does not record its changes", hint=f"{alter}; it records those that come after"
+    )
+
+
+def computed_columns(connector: Delta, names: Sequence[str]) -> Problem:
+    """Return the problem of a sink whose table computes columns."""
+    return Problem(
+        message=f"{connector.place} computes {listing(names)} itself: rows of a sink have all columns",
+        allowed="tables without generated and identity columns",
+    )

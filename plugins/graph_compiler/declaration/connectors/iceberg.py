@@ -34,6 +34,16 @@ _PARTITIONS = "a column, years(at), months(at), days(at), hours(at), bucket(16, 
 _HIDDEN = re.compile(r"secret|password|token|credential|access[.-]?key", re.IGNORECASE)
 """Names of properties whose values are secrets. Spark's own pattern does not have `credential`."""
 _LOCAL = re.compile(r"(file:/*)?/|hdfs:", re.IGNORECASE)
+_TRANSFORMS = {"year": "years", "month": "months", "day": "days", "hour": "hours"}
+"""SQL's names of Iceberg's transforms."""
+
+
+def partition_words(transform: str, column: str) -> str:
+    """Return a partition as SQL has it, by Iceberg's transform of a column: `bucket[16]` of id is `bucket(16, id)`."""
+    name, _, number = transform.rstrip("]").partition("[")
+    if name == "identity":
+        return column
+    return f"{name}({number}, {column})" if number else f"{_TRANSFORMS.get(name, name)}({column})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +107,11 @@ class Iceberg(Connector):
         name = lasting(fill(self.name.replace(".", "/")))
         return f"x-iceberg-table:///{quote(name)}" if name else None
 
+    @property
+    def partitions(self) -> tuple[str, ...]:
+        """Return the declared partitions as `partition_words` does."""
+        return tuple(re.sub(r", ?", ", ", each) for each in self.partitioned_by)
+
     def catalog_settings(self) -> dict[str, SecretText]:
         """Return Spark's settings for the declared properties of its catalog."""
         own = f"{CATALOG_SETTINGS}{self.catalog_name}"
@@ -157,3 +172,17 @@ class Iceberg(Connector):
     @staticmethod
     def _is_local(warehouse: str) -> bool:
         return not warehouse or bool(TEMPLATE.search(warehouse) or _LOCAL.match(warehouse))
+
+
+def no_target(connector: Iceberg) -> Problem:
+    """Return the problem of a sink whose table does not exist."""
+    message = f"its target {connector.place} does not exist"
+    return Problem(message=message, hint="create it, or declare create_if_missing=True and schema=")
+
+
+def unnumbered_commits(connector: Iceberg) -> Problem:
+    """Return the problem of a source that reads changes of a table of format-version 1."""
+    return Problem(
+        message=f"{connector.place} has format-version 1, which does not number its commits, so changes have no order",
+        hint=f"ALTER TABLE {connector.name} SET TBLPROPERTIES ('format-version'='2')",
+    )

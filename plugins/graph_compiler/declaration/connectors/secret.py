@@ -9,8 +9,11 @@ an argument, a document, a log or a plan.
 from __future__ import annotations
 
 import hashlib
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
+from urllib.parse import quote
 
 from graph_compiler.declaration.refusals.constructors import HeldToForm
 
@@ -45,3 +48,21 @@ class Secret(metaclass=HeldToForm):
 VARIABLE_PREFIX = "GRAPH_COMPILER_SECRET_"
 SecretText: TypeAlias = str | Secret
 """Text, or a secret in its place."""
+_MASK = "***"
+_SHORTEST_WITHIN_WORDS = 5
+"""As many characters as Airflow's masker needs by default."""
+
+
+def without_values(text: str, values: Iterable[str]) -> str:
+    """Return a text without the values of secrets, also as they are written in URLs.
+
+    A short value is removed only where no letter or digit is beside it: otherwise what is missing in a word would tell
+    it.
+    """
+    forms = {form for value in values if value for form in (value, quote(value, safe=""))}
+    for form in sorted(forms, key=len, reverse=True):
+        if len(form) < _SHORTEST_WITHIN_WORDS:
+            text = re.sub(rf"(?<![^\W_]){re.escape(form)}(?![^\W_])", _MASK, text)
+        else:
+            text = text.replace(form, _MASK)
+    return text

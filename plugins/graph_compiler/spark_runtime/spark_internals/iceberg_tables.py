@@ -14,6 +14,7 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from graph_compiler.declaration.connectors.iceberg import partition_words
 from graph_compiler.spark_runtime.spark_internals.java import (
     Py4JError,
     is_java_instance,
@@ -29,8 +30,6 @@ REPLACES_ALL = "graph-compiler.replaces-all"
 """Our property of a snapshot that replaces all rows: Iceberg has the same word for one that changes some."""
 _SOURCE = "source-snapshot-id"
 """Iceberg's property of a snapshot that was made from another one, by a cherry-pick."""
-_TRANSFORMS = {"year": "years", "month": "months", "day": "days", "hour": "hours"}
-"""SQL's names of Iceberg's transforms."""
 _REFUSALS = (
     f"{_ICEBERG}.exceptions.ValidationException",
     "java.lang.IllegalArgumentException",
@@ -160,7 +159,7 @@ class IcebergTable:
     def partitions(self) -> tuple[str, ...]:
         """Return how it is partitioned, as SQL has it: `days(at)`, `bucket(16, id)`."""
         return tuple(
-            _as_sql(str(each.transform().toString()), str(self.java.schema().findColumnName(each.sourceId())))
+            partition_words(str(each.transform().toString()), str(self.java.schema().findColumnName(each.sourceId())))
             for each in self.java.spec().fields()
         )
 
@@ -276,10 +275,3 @@ def iceberg_words(error: BaseException) -> str:
     """Return Iceberg's sentence of an error."""
     messages = (java.getMessage() for java in java_exceptions(error))
     return next((str(message).splitlines()[0] for message in messages if message), str(error))
-
-
-def _as_sql(transform: str, column: str) -> str:
-    name, _, number = transform.rstrip("]").partition("[")
-    if name == "identity":
-        return column
-    return f"{name}({number}, {column})" if number else f"{_TRANSFORMS.get(name, name)}({column})"

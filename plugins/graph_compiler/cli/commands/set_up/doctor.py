@@ -16,10 +16,11 @@ from graph_compiler.cli.console import AsJson, ExitCode, standard_output
 from graph_compiler.cli.diagnosis.airflow_questions import AIRFLOW_QUESTIONS
 from graph_compiler.cli.diagnosis.host_questions import HOST_QUESTIONS
 from graph_compiler.cli.diagnosis.question import Answer, State, ask, host_of
+from graph_compiler.cli.diagnosis.table_questions import TABLE_QUESTIONS
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.identifiers import counted
 
-_QUESTIONS = (*HOST_QUESTIONS, *AIRFLOW_QUESTIONS)
+_QUESTIONS = (*HOST_QUESTIONS, *TABLE_QUESTIONS, *AIRFLOW_QUESTIONS)
 _SIGNS = {State.OK: ("✓", "green"), State.WARNING: ("!", "yellow"), State.FAILED: ("✗", "red")}
 
 

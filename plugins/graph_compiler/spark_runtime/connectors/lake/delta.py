@@ -23,12 +23,12 @@ from pyspark.sql.functions import col, expr, raise_error, when
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import OnSchemaChange, SinkMode
-from graph_compiler.declaration.connectors.delta import Delta
+from graph_compiler.declaration.connectors.delta import CHANGE_FEED, COMPUTED, Delta, computed_columns, no_change_feed
 from graph_compiler.declaration.operators import Merge, Sink
 from graph_compiler.deployment.documents.report import PublishedCommit
 from graph_compiler.errors import PublicationConflictError, PublicationError, PublicationPendingError
 from graph_compiler.extensions import UNSAID
-from graph_compiler.identifiers import OperatorId, listing, quoted
+from graph_compiler.identifiers import OperatorId, quoted
 from graph_compiler.spark_runtime.columns.alignment import all_nullable
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.columns.schema_change import FILES_EVOLVE
@@ -81,9 +81,6 @@ SETTINGS = {
 _ERRORS = (Py4JError, PySparkException)
 _MOST_TRIES = 20
 """How often a commit is tried, if others commit to the table at the same time."""
-_COMPUTED = ("delta.generationExpression", "delta.identity.start")
-"""What Delta notes of columns whose values it computes."""
-_FEED = "delta.enableChangeDataFeed"
 _CONSTRAINT = "delta.constraints."
 _SESSION = "spark.databricks.delta.write."
 """The prefix of the settings that name a commit of SQL."""
@@ -129,12 +126,8 @@ def _since(connector: Delta, table: DeltaTable, since: int, until: int) -> DataF
     if since == until:
         return as_inserted(nothing, until) if connector.changes else nothing
     if connector.changes:
-        if table.settings.get(_FEED) != "true":
-            table_name = f"delta.{quoted(connector.path)}"
-            raise TableFormatError(
-                f"{connector.place} does not record its changes\n"
-                f"  hint: ALTER TABLE {table_name} SET TBLPROPERTIES ({_FEED} = true); it records those that come after"
-            )
+        if table.settings.get(CHANGE_FEED) != "true":
+            raise TableFormatError(str(no_change_feed(connector)))
         reader = spark.read.format("delta").option("readChangeFeed", "true").option("startingVersion", since + 1)
         return reader.option("endingVersion", until).load(connector.path).drop("_commit_timestamp")
     try:
@@ -348,11 +341,8 @@ def _is_in(publication: Publication, table: DeltaTable) -> TypeGuard[CommitPubli
 def _refuse_what_is_computed(connector: Delta, table: DeltaTable) -> None:
     if not table.exists:
         return
-    if found := [field.name for field in table.schema if any(key in field.metadata for key in _COMPUTED)]:
-        raise PublicationError(
-            f"{connector.place} computes {listing(found)} itself: rows of a sink have all columns\n"
-            "  allowed: tables without generated and identity columns"
-        )
+    if found := [field.name for field in table.schema if any(key in field.metadata for key in COMPUTED)]:
+        raise PublicationError(str(computed_columns(connector, found)))
 
 
 def _held_to_constraints(rows: DataFrame, table: DeltaTable, sink: Sink) -> DataFrame:

@@ -16,8 +16,9 @@ from pyspark.sql.types import StructType
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector, SinkMode
+from graph_compiler.declaration.connectors.connector import other_partitions
 from graph_compiler.errors import GraphCompilerError, PublicationError
-from graph_compiler.identifiers import counted, listing, quoted
+from graph_compiler.identifiers import counted, quoted
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.columns.schema_change import ChangeKind, find_changes
 from graph_compiler.spark_runtime.spark_internals.java import lit
@@ -154,13 +155,6 @@ def refuse_other_partitions(
     place: str | None, mode: SinkMode, *, there: Sequence[str], declared: Sequence[str]
 ) -> None:
     """Raise PublicationError if a table is not partitioned as declared, or has none that a mode could replace."""
-    if declared and [each.lower() for each in declared] != [each.lower() for each in there]:
-        raise PublicationError(
-            f"{place} is partitioned by {listing(there) or 'nothing'}, and partitioned_by is {listing(declared)}\n"
-            "  hint: leave partitioned_by out: it is for a table that is created"
-        )
-    if mode is SinkMode.OVERWRITE_PARTITIONS and not there:
-        raise PublicationError(
-            f"{place} has no partitions, so '{mode}' would replace all of it\n"
-            f"  allowed: a table with partitions, or mode='{SinkMode.OVERWRITE}'"
-        )
+    problem = other_partitions(place, mode, there=there, declared=declared)
+    if problem is not None:
+        raise PublicationError(str(problem))

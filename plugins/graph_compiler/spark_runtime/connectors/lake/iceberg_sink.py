@@ -21,7 +21,6 @@ changed at all. Both are conflicts: the next attempt computes the rows again.
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -49,7 +48,7 @@ from pyspark.sql.types import (
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import SinkMode
-from graph_compiler.declaration.connectors.iceberg import Iceberg
+from graph_compiler.declaration.connectors.iceberg import Iceberg, no_target
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.report import PublishedCommit
 from graph_compiler.errors import PublicationConflictError, PublicationError, PublicationPendingError
@@ -307,8 +306,7 @@ def _(connector: Iceberg, operator_id: OperatorId, sink: Sink, context: SinkCont
     connect(connector, spark)
     _create(connector, sink, spark)
     table = IcebergTable.load(spark, connector.sql_name)
-    declared = [re.sub(r", ?", ", ", each) for each in connector.partitioned_by]
-    refuse_other_partitions(connector.place, sink.mode, there=table.partitions(), declared=declared)
+    refuse_other_partitions(connector.place, sink.mode, there=table.partitions(), declared=connector.partitions)
     target = f"iceberg:{table.uuid}"
     finish = partial(_finish, connector=connector, spark=spark, ledger=ledger)
     number = ledger.settle(target, operator_id, finish)
@@ -351,10 +349,7 @@ def _create(connector: Iceberg, sink: Sink, spark: SparkSession) -> None:
     if spark.catalog.tableExists(name):
         return
     if not connector.create_if_missing or connector.schema is None:
-        raise PublicationError(
-            f"its target {connector.place} does not exist\n"
-            "  hint: create it, or declare create_if_missing=True and schema="
-        )
+        raise PublicationError(str(no_target(connector)))
     schema = Merging.of(sink).stored_schema(parse_schema(connector.schema))
     if wrong := [field for field in schema if not _is_held(field.dataType)]:
         columns = "".join(f"\n  column '{field.name}' is {type_words(field.dataType)}" for field in wrong)

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, create_map, lower
 
 from graph_compiler.declaration.connectors.connector import NO_COMMIT
-from graph_compiler.declaration.connectors.iceberg import CATALOG_SETTINGS, Iceberg
+from graph_compiler.declaration.connectors.iceberg import CATALOG_SETTINGS, Iceberg, unnumbered_commits
 from graph_compiler.identifiers import listing, quoted
 from graph_compiler.spark_runtime.connectors.lake.formats import (
     READ_ALL,
@@ -92,10 +92,7 @@ def _since(connector: Iceberg, table: IcebergTable, since: int, until: int) -> D
 
 def _numbers(connector: Iceberg, commits: Sequence[TableCommit]) -> dict[int, int]:
     if any(commit.number == 0 for commit in commits):
-        raise TableFormatError(
-            f"{connector.place} has format-version 1, which does not number its commits, so changes have no order\n"
-            f"  hint: ALTER TABLE {connector.name} SET TBLPROPERTIES ('format-version'='2')"
-        )
+        raise TableFormatError(str(unnumbered_commits(connector)))
     return {commit.id: commit.number for commit in commits}
 
 
