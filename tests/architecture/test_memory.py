@@ -19,7 +19,9 @@ BOUNDED = {
     "pinned_jvm.py": [".collect("],  # of different properties of executors' JVMs
     "rehearsal/preview.py": [".collect("],  # of as many rows as the command line asks for
     "results/row_checksum.py": [".first(", ".first("],  # of one row: a number and a checksum
-    "spark_internals/delta_tables.py": [".collect("],  # of the files of one commit
+    "spark_internals/delta_tables.py": [".collect(", ".collect("],  # of the files of one commit, and of one row
+    "spark_internals/iceberg_maintenance.py": [".first("],  # of one row: a number of bytes
+    "table_maintenance.py": [".collect(", ".collect("],  # of one row: what was done
     "spark_internals/iceberg_tables.py": [".collect("],  # the same
     "publishing/format_values.py": [".collect("],  # of at most four keys, the same
 }
