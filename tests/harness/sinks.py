@@ -14,6 +14,7 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.spark_runtime.connectors import OpenSink, PreparedSink, SinkContext, open_sink
 from graph_compiler.staging.store.local_store import LocalStore
+from graph_compiler.staging.store.staging_store import StagingStore
 
 SINK = OperatorId("ab" * 16)
 
@@ -23,7 +24,8 @@ class Sinks:
     """Executions of one sink operator, numbered."""
 
     spark: SparkSession
-    root: Path
+    root: Path | str
+    store: StagingStore = field(default_factory=LocalStore)
     numbers: "itertools.count[int]" = field(default_factory=itertools.count)
 
     def open(
@@ -31,7 +33,7 @@ class Sinks:
     ) -> OpenSink:
         context = SinkContext(
             spark=self.spark,
-            store=LocalStore(),
+            store=self.store,
             layout=StagingLayout(
                 root=str(self.root), identity=RunIdentity.own("p", run) if isinstance(run, str) else run
             ),

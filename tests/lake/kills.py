@@ -27,7 +27,7 @@ from tests.harness.hdfs_server import USER, HdfsServer, hdfs_server
 from tests.harness.object_stores import KEY, SECRET, ObjectServer, object_server
 from tests.harness.postgres import PASSWORD, Postgres, running_postgres
 from tests.harness.rest_catalog import running_rest_catalog
-from tests.lake.one_try import COLUMNS, S3_KEY, S3_SECRET
+from tests.lake.one_try import BUCKET, COLUMNS, S3_KEY, S3_SECRET, in_bucket
 
 Row = tuple[int, str, int]
 OLD: tuple[Row, ...] = ((1, "mon", 10), (2, "tue", 20))
@@ -37,7 +37,6 @@ THEIRS: Row = (9, "thu", 90)
 MODES = ("append", "overwrite", "overwrite-partitions", "merge", "insert-only", "error-if-exists")
 KINDS = {"iceberg": 1, "iceberg-rest": 4, "iceberg-s3": 4, "delta": 1, "delta-hdfs": 4}
 """A format and where its tables are; a case in so many is run with it. PostgreSQL has the catalog, but for REST."""
-BUCKET = "lake"
 MEANWHILE = ("", "", "foreign", "compact", "expire")
 _PATIENCE = 240.0
 
@@ -324,7 +323,11 @@ def world_of(kind: str, servers: Servers) -> Iterator[dict[str, Any]]:
         case "iceberg" | "iceberg-s3":
             server = servers.postgres()
             catalog = {"type": "jdbc", "uri": server.url, "jdbc.user": server.user, "jdbc.schema-version": "V1"}
-            catalog |= _in_bucket(servers.bucket(), folder) if kind == "iceberg-s3" else {"warehouse": f"{folder}/data"}
+            catalog |= (
+                in_bucket(servers.bucket().endpoint, folder)
+                if kind == "iceberg-s3"
+                else {"warehouse": f"{folder}/data"}
+            )
         case "delta-hdfs":
             place = f"{servers.hdfs().place()}{folder}"
     try:
@@ -332,17 +335,6 @@ def world_of(kind: str, servers: Servers) -> Iterator[dict[str, Any]]:
             yield {"format": kind.partition("-")[0], "folder": folder, "place": place, "catalog": catalog}
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _in_bucket(server: ObjectServer, folder: str) -> dict[str, str]:
-    """Return the properties of a catalog whose files are in the bucket, without its keys."""
-    return {
-        "warehouse": f"s3a://{BUCKET}{folder}",
-        "io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
-        "s3.endpoint": server.endpoint,
-        "s3.path-style-access": "true",
-        "client.region": "us-east-1",
-    }
 
 
 def main() -> int:

@@ -42,6 +42,18 @@ POINTS: dict[str, tuple[Any, ...]] = {
 
 
 S3_KEY, S3_SECRET = Secret("store", "login"), Secret("store", "password")
+BUCKET = "lake"
+
+
+def in_bucket(endpoint: str, folder: str) -> dict[str, str]:
+    """Return the properties of a catalog whose files are below a folder of the bucket, without its keys."""
+    return {
+        "warehouse": f"s3a://{BUCKET}{folder}",
+        "io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
+        "s3.endpoint": endpoint,
+        "s3.path-style-access": "true",
+        "client.region": "us-east-1",
+    }
 
 
 @dataclass(frozen=True)

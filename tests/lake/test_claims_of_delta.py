@@ -132,6 +132,6 @@ def test_an_id_is_forgotten_when_the_owner_has_set_how_long_ids_are_kept(table: 
 
 
 def test_the_parser_of_its_extension_leaves_out_parameters(table: Table) -> None:
-    """So we write literals in their place; if this fails, Delta has mended it, and spark_internals needs that no more."""
+    """So we write literals in their place: we need not, once this test fails."""
     with pytest.raises(Exception, match="UNBOUND_SQL_PARAMETER"):
         table.spark.sql("SELECT :least AS least", args={"least": 1}).collect()

@@ -4,12 +4,12 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pyspark
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.spark_runtime.connectors.lake.delta import SETTINGS
 from tests.end_to_end.conftest import ROOT, Home
@@ -52,7 +52,7 @@ def in_iceberg(lake: Lake) -> str:
     return f"from graph_compiler import Iceberg, Secret\n{catalog}{_with_sinks(table)}"
 
 
-def in_delta(_: Lake) -> str:
+def in_delta() -> str:
     """Return the text of the pipeline with Delta tables instead of folders."""
     return "from graph_compiler import Delta\n" + _with_sinks(lambda found: found[0].replace("Parquet", "Delta"))
 
@@ -63,19 +63,27 @@ def _with_sinks(table: Callable[[re.Match[str]], str]) -> str:
     return text
 
 
-@pytest.mark.parametrize("pipeline", [in_iceberg, in_delta])
-def test_flights_are_right_in_tables_under_airflow(
-    pipeline: Callable[[Lake], str],
-    lake_in_postgres: Lake,
-    catalog_server: Postgres,
-    spark: SparkSession,
-    january: Path,
-    tmp_path: Path,
+def test_flights_are_right_in_iceberg_under_airflow(
+    lake_in_postgres: Lake, catalog_server: Postgres, january: Path, tmp_path: Path
 ) -> None:
-    home, project = Home(tmp_path / "airflow", data=january), tmp_path / "project"
+    warehouse = json.dumps({"conn_type": "postgres", "password": catalog_server.password})
+    run(in_iceberg(lake_in_postgres), Home(tmp_path / "airflow", data=january), AIRFLOW_CONN_WAREHOUSE=warehouse)
+    spark = lake_in_postgres.spark
+    check({name: spark.table(f"{lake_in_postgres.name}.db.{name}") for name in SCHEMAS}, january, tmp_path)
+
+
+def test_flights_are_right_in_delta_under_airflow(spark: SparkSession, january: Path, tmp_path: Path) -> None:
+    home = Home(tmp_path / "airflow", data=january)
+    run(in_delta(), home)
+    check({name: spark.read.format("delta").load(f"{home.output}/{name}") for name in SCHEMAS}, january, tmp_path)
+
+
+def run(pipeline: str, home: Home, **more: str) -> None:
+    """Run the text of a pipeline under Airflow, with the Spark of this process."""
+    project = home.folder.with_name("project")
     for name, text in {
         "pipelines/__init__.py": '"""Pipelines."""',
-        "pipelines/flights.py": pipeline(lake_in_postgres),
+        "pipelines/flights.py": pipeline,
         "dags/flights_dag.py": DAG,
     }.items():
         (project / name).parent.mkdir(parents=True, exist_ok=True)
@@ -85,7 +93,7 @@ def test_flights_are_right_in_tables_under_airflow(
         SPARK_HOME=str(Path(pyspark.__file__).parent),
         AIRFLOW__CORE__DAGS_FOLDER=str(project / "dags"),
         AIRFLOW__GRAPH_COMPILER__SPARK_CONF=json.dumps({**SETTINGS, "spark.ui.enabled": "false"}),
-        AIRFLOW_CONN_WAREHOUSE=json.dumps({"conn_type": "postgres", "password": catalog_server.password}),
+        **more,
     )
     for command in (["db", "migrate"], ["dags", "test", "flights", "2013-01-01", "--conf", json.dumps(home.params)]):
         done = subprocess.run(
@@ -98,8 +106,10 @@ def test_flights_are_right_in_tables_under_airflow(
             timeout=600,
         )
         assert done.returncode == 0, (done.stdout + done.stderr)[-5000:]
+
+
+def check(tables: Mapping[str, DataFrame], january: Path, tmp_path: Path) -> None:
+    """Compare the rows of each table with those that DuckDB computes."""
     for name, query in reports(january).items():
-        of_iceberg = pipeline is in_iceberg
-        table = f"{lake_in_postgres.name}.db.{name}" if of_iceberg else f"delta.`{home.output}/{name}`"
-        spark.table(table).coalesce(1).write.parquet(f"{tmp_path}/copy/{name}")
+        tables[name].coalesce(1).write.parquet(f"{tmp_path}/copy/{name}")
         assert_same_rows(published(tmp_path / "copy" / name), expected(query))
