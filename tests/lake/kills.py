@@ -38,7 +38,7 @@ MODES = ("append", "overwrite", "overwrite-partitions", "merge", "insert-only", 
 KINDS = {"iceberg": 1, "iceberg-rest": 4, "iceberg-s3": 4, "delta": 1, "delta-hdfs": 4}
 """A format and where its tables are; a case in so many is run with it. PostgreSQL has the catalog, but for REST."""
 MEANWHILE = ("", "", "foreign", "compact", "expire")
-_PATIENCE = 240.0
+_PATIENCE = 480.0
 
 
 @dataclass(frozen=True, kw_only=True)

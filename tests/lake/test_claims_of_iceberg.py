@@ -219,16 +219,14 @@ def test_an_overwrite_of_partitions_is_not_picked_onto_nothing(lake_in_postgres:
     lake_in_postgres.create(COLUMNS, partitioned_by="day")
     name = f"{lake_in_postgres.name}.db.sold"
     spark = lake_in_postgres.spark
-    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('write.wap.enabled' = 'true')")
-    spark.conf.set(_WAP, "r1")
-    try:
-        spark.sql(sold(MON)).writeTo(name).overwritePartitions()
-    finally:
-        spark.conf.unset(_WAP)
-    (staged,) = spark.sql(f"SELECT snapshot_id FROM {name}.snapshots").collect()
-    spark.sql(f"INSERT INTO {name} {sold(TUE)}")
-    with pytest.raises(Exception, match="Cannot cherry-pick"):
-        spark.sql(f"CALL {lake_in_postgres.name}.system.cherrypick_snapshot('db.sold', {staged[0]})")
+    util = spark._jvm.org.apache.iceberg.spark.Spark3Util  # type: ignore[union-attr]
+    util.loadIcebergTable(spark._jsparkSession, name).manageSnapshots().createBranch("b").commit()
+    spark.sql(sold(MON)).writeTo(f"{name}.branch_b").overwritePartitions()
+    spark.catalog.refreshTable(name)
+    java = util.loadIcebergTable(spark._jsparkSession, name)
+    with pytest.raises(JAVA_ERRORS, match="[Cc]annot cherry-pick"):
+        java.manageSnapshots().cherrypick(java.snapshot("b").snapshotId()).commit()
+    assert lake_in_postgres.rows() == []
 
 
 @pytest.mark.parametrize("statement", ["overwrite", "merge"])
