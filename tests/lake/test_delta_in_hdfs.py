@@ -61,10 +61,13 @@ def settings(mode: str) -> dict[str, Any]:
     return {"mode": mode, "keys": ("id",)} if mode == "merge" else {"mode": mode}
 
 
-def test_of_two_writers_of_one_entry_of_deltas_log_in_hdfs_one_is_refused(spark: SparkSession, place: str) -> None:
+def test_of_two_writers_of_one_entry_of_deltas_log_in_hdfs_one_is_refused(
+    spark: SparkSession, store: HdfsStore, place: str
+) -> None:
     """On a disk, both are accepted (test_one_writer.py)."""
     java: Any = spark._jvm
     configuration = spark._jsc.hadoopConfiguration()
+    store.make_folder(f"{place}/_delta_log")
 
     def writes(writer: str, entry: str) -> str:
         lines = java.java.util.ArrayList()
