@@ -21,11 +21,12 @@ SINK = OperatorId("ab" * 16)
 
 @dataclass
 class Sinks:
-    """Executions of one sink operator, numbered."""
+    """Executions of one sink operator, numbered; their staging root is a folder, or at a `place` of a store."""
 
     spark: SparkSession
-    root: Path | str
+    root: Path
     store: StagingStore = field(default_factory=LocalStore)
+    place: str | None = None
     numbers: "itertools.count[int]" = field(default_factory=itertools.count)
 
     def open(
@@ -35,7 +36,7 @@ class Sinks:
             spark=self.spark,
             store=self.store,
             layout=StagingLayout(
-                root=str(self.root), identity=RunIdentity.own("p", run) if isinstance(run, str) else run
+                root=self.place or str(self.root), identity=RunIdentity.own("p", run) if isinstance(run, str) else run
             ),
             plan_id="plan",
             region_id=RegionId("writer"),

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,8 +50,8 @@ def store(server: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.fixture
-def sinks(spark: SparkSession, place: str, store: HdfsStore) -> Sinks:
-    return Sinks(spark, f"{place}/staging", store)
+def sinks(spark: SparkSession, tmp_path: Path, place: str, store: HdfsStore) -> Sinks:
+    return Sinks(spark, tmp_path, store, f"{place}/staging")
 
 
 def rows(spark: SparkSession, path: str) -> list[tuple[Any, ...]]:
@@ -108,7 +109,7 @@ def test_what_a_dead_driver_has_decided_in_hdfs_is_committed_once(
 
 
 def test_a_pipeline_with_tables_and_its_staging_root_in_hdfs(
-    spark: SparkSession, store: HdfsStore, place: str, tmp_path: Any
+    spark: SparkSession, store: HdfsStore, place: str, tmp_path: Path
 ) -> None:
     table = Delta(f"{place}/sold")
     env = StreamExecutionEnvironment("lake")
