@@ -14,16 +14,19 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.spark_runtime.connectors import OpenSink, PreparedSink, SinkContext, open_sink
 from graph_compiler.staging.store.local_store import LocalStore
+from graph_compiler.staging.store.staging_store import StagingStore
 
 SINK = OperatorId("ab" * 16)
 
 
 @dataclass
 class Sinks:
-    """Executions of one sink operator, numbered."""
+    """Executions of one sink operator, numbered; their staging root is a folder, or at a `place` of a store."""
 
     spark: SparkSession
     root: Path
+    store: StagingStore = field(default_factory=LocalStore)
+    place: str | None = None
     numbers: "itertools.count[int]" = field(default_factory=itertools.count)
 
     def open(
@@ -31,9 +34,9 @@ class Sinks:
     ) -> OpenSink:
         context = SinkContext(
             spark=self.spark,
-            store=LocalStore(),
+            store=self.store,
             layout=StagingLayout(
-                root=str(self.root), identity=RunIdentity.own("p", run) if isinstance(run, str) else run
+                root=self.place or str(self.root), identity=RunIdentity.own("p", run) if isinstance(run, str) else run
             ),
             plan_id="plan",
             region_id=RegionId("writer"),

@@ -13,6 +13,7 @@ from graph_compiler.spark_runtime.connectors.lake.delta import SETTINGS
 from graph_compiler.spark_runtime.connectors.lake.iceberg_source import connect
 from graph_compiler.spark_runtime.rehearsal.local_session import local_session
 from graph_compiler.spark_runtime.spark_internals.iceberg_tables import IcebergTable
+from tests.harness.hdfs_server import USER
 from tests.harness.judged_columns import columns_are_judged_rightly
 from tests.harness.postgres import PASSWORD, Postgres, running_postgres
 from tests.harness.rest_catalog import running_rest_catalog
@@ -77,8 +78,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
     }
-    with local_session(settings) as session:
-        yield session
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HADOOP_USER_NAME", USER)  # the owner of all that tests have in HDFS
+        with local_session(settings) as session:
+            yield session
 
 
 @pytest.fixture

@@ -16,16 +16,18 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
 
+from tests.harness.hdfs_server import USER, HdfsServer, hdfs_server
+from tests.harness.object_stores import KEY, SECRET, ObjectServer, object_server
 from tests.harness.postgres import PASSWORD, Postgres, running_postgres
 from tests.harness.rest_catalog import running_rest_catalog
-from tests.lake.one_try import COLUMNS
+from tests.lake.one_try import BUCKET, COLUMNS, S3_KEY, S3_SECRET, in_bucket
 
 Row = tuple[int, str, int]
 OLD: tuple[Row, ...] = ((1, "mon", 10), (2, "tue", 20))
@@ -33,9 +35,10 @@ MINE: tuple[Row, ...] = ((2, "mon", 21), (3, "mon", 30))
 NEXT: tuple[Row, ...] = ((4, "wed", 40),)
 THEIRS: Row = (9, "thu", 90)
 MODES = ("append", "overwrite", "overwrite-partitions", "merge", "insert-only", "error-if-exists")
-KINDS = ("iceberg", "iceberg-rest", "delta")
+KINDS = {"iceberg": 1, "iceberg-rest": 4, "iceberg-s3": 4, "delta": 1, "delta-hdfs": 4}
+"""A format and where its tables are; a case in so many is run with it. PostgreSQL has the catalog, but for REST."""
 MEANWHILE = ("", "", "foreign", "compact", "expire")
-_PATIENCE = 240.0
+_PATIENCE = 480.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -271,51 +274,96 @@ def _wait_until_stopped(driver: Driver) -> None:
     raise TimeoutError("the driver did not stop")
 
 
+@dataclass
+class Servers:
+    """The servers of all cases, each started when the first case needs it."""
+
+    stack: ExitStack
+    folder: Path
+    _started: dict[str, Any] = field(default_factory=dict)
+
+    def _once(self, name: str, start: Callable[[], AbstractContextManager[Any]]) -> Any:
+        if name not in self._started:
+            self._started[name] = self.stack.enter_context(start())
+        return self._started[name]
+
+    def postgres(self) -> Postgres:
+        """Return a catalog's server without tables."""
+        server: Postgres = self._once("postgres", running_postgres)
+        os.environ[PASSWORD.variable] = server.password
+        server.sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+        return server
+
+    def hdfs(self) -> HdfsServer:
+        """Return the file system, whose user drivers are from now on."""
+        os.environ["HADOOP_USER_NAME"] = USER
+        server: HdfsServer = self._once("hdfs", lambda: hdfs_server(self.folder))
+        return server
+
+    def bucket(self) -> ObjectServer:
+        """Return the store, whose keys drivers have in their environment from now on."""
+        os.environ |= {S3_KEY.variable: KEY, S3_SECRET.variable: SECRET}
+        is_new = "bucket" not in self._started
+        server: ObjectServer = self._once("bucket", lambda: object_server(self.folder))
+        if is_new:
+            server.make_bucket(BUCKET)
+        return server
+
+
 @contextmanager
-def world_of(kind: str, server: Postgres) -> Iterator[dict[str, Any]]:
-    """Make the folder and the catalog of a case."""
-    folder = tempfile.mkdtemp(prefix="kills-")
+def world_of(kind: str, servers: Servers) -> Iterator[dict[str, Any]]:
+    """Make the folder and the catalog of a case; `place` is where a Delta table and the staging root are."""
+    folder = place = tempfile.mkdtemp(prefix="kills-")
     catalog: dict[str, str] = {}
     stack = ExitStack()
-    if kind == "iceberg-rest":
-        url = stack.enter_context(running_rest_catalog(Path(folder, "warehouse")))
-        catalog = {"type": "rest", "uri": url}
-    elif kind == "iceberg":
-        server.sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
-        catalog = {"type": "jdbc", "uri": server.url, "jdbc.user": server.user, "jdbc.schema-version": "V1"}
-        catalog["warehouse"] = f"{folder}/warehouse"
+    match kind:
+        case "iceberg-rest":
+            url = stack.enter_context(running_rest_catalog(Path(folder, "warehouse")))
+            catalog = {"type": "rest", "uri": url}
+        case "iceberg" | "iceberg-s3":
+            server = servers.postgres()
+            catalog = {"type": "jdbc", "uri": server.url, "jdbc.user": server.user, "jdbc.schema-version": "V1"}
+            catalog |= (
+                in_bucket(servers.bucket().endpoint, folder)
+                if kind == "iceberg-s3"
+                else {"warehouse": f"{folder}/data"}
+            )
+        case "delta-hdfs":
+            place = f"{servers.hdfs().place()}{folder}"
     try:
         with stack:
-            yield {"format": kind.partition("-")[0], "folder": folder, "catalog": catalog}
+            yield {"format": kind.partition("-")[0], "folder": folder, "place": place, "catalog": catalog}
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def main() -> int:
-    """Run the cases of both formats; return how many have problems."""
+    """Run the cases; return how many have problems."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=int, default=40, help="of each format (40); a quarter with a REST catalog")
+    parser.add_argument(
+        "--cases", type=int, default=40, help="of each (40); a quarter with REST, S3 and HDFS if all are run"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--format", choices=KINDS, help="one of them only")
     parser.add_argument("--only", type=int, help="the case of this number only")
     arguments = parser.parse_args()
     problems = 0
-    with running_postgres() as server:
-        os.environ[PASSWORD.variable] = server.password
-        for format in (arguments.format,) if arguments.format else KINDS:
-            for case in cases(arguments.seed, arguments.cases // (4 if format == "iceberg-rest" else 1)):
+    with ExitStack() as stack:
+        servers = Servers(stack, Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kills-servers-"))))
+        for kind in (arguments.format,) if arguments.format else KINDS:
+            for case in cases(arguments.seed, arguments.cases // (1 if arguments.format else KINDS[kind])):
                 if arguments.only is not None and case.number != arguments.only:
                     continue
-                with world_of(format, server) as world:
+                with world_of(kind, servers) as world:
                     try:
                         wrong = carry_out(case, world)
                     except TimeoutError as error:
                         wrong = [str(error)]
                     if wrong:
                         log = Path(world["folder"], "drivers.log").read_text()
-                        Path(tempfile.gettempdir(), f"kills-{format}-{case.number}.log").write_text(log)
+                        Path(tempfile.gettempdir(), f"kills-{kind}-{case.number}.log").write_text(log)
                 problems += bool(wrong)
-                print(f"{format} {case.number}: {case.id}: {'; '.join(wrong) or 'right'}", flush=True)
+                print(f"{kind} {case.number}: {case.id}: {'; '.join(wrong) or 'right'}", flush=True)
     return min(99, problems)
 
 

@@ -27,6 +27,7 @@ from graph_compiler.spark_runtime.connectors.lake.iceberg_source import connect
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from graph_compiler.spark_runtime.rehearsal.local_session import local_session
 from graph_compiler.staging.publications.ledger import Ledger
+from graph_compiler.staging.store.stores import open_on_driver, store_of
 from tests.harness.position_runs import Runs
 
 COLUMNS = "id INT, day STRING, amount INT"
@@ -40,26 +41,43 @@ POINTS: dict[str, tuple[Any, ...]] = {
 """Functions at which a driver dies or sleeps: before, after, or some milliseconds after it has begun."""
 
 
+S3_KEY, S3_SECRET = Secret("store", "login"), Secret("store", "password")
+BUCKET = "lake"
+
+
+def in_bucket(endpoint: str, folder: str) -> dict[str, str]:
+    """Return the properties of a catalog whose files are below a folder of the bucket, without its keys."""
+    return {
+        "warehouse": f"s3a://{BUCKET}{folder}",
+        "io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
+        "s3.endpoint": endpoint,
+        "s3.path-style-access": "true",
+        "client.region": "us-east-1",
+    }
+
+
 @dataclass(frozen=True)
 class Table:
-    """The table of a case, and how a session reads and changes it."""
+    """The table of a case, and how a session reads and changes it; `place` has the folder of a Delta table."""
 
     format: str
-    folder: str
+    place: str
     catalog: dict[str, str]
 
     @property
     def connector(self) -> Iceberg | Delta:
         if self.format == "delta":
-            return Delta(f"{self.folder}/sold")
+            return Delta(f"{self.place}/sold")
         known: dict[str, str | Secret] = dict(self.catalog)
         if "uri" in self.catalog and self.catalog["uri"].startswith("jdbc:"):
             known["jdbc.password"] = Secret("warehouse", "password")
+        if "s3.endpoint" in self.catalog:
+            known |= {"s3.access-key-id": S3_KEY, "s3.secret-access-key": S3_SECRET}
         return Iceberg("lake.db.sold", catalog=known)
 
     @property
     def sql(self) -> str:
-        return f"delta.`{self.folder}/sold`" if self.format == "delta" else "lake.db.sold"
+        return f"delta.`{self.place}/sold`" if self.format == "delta" else "lake.db.sold"
 
     def use(self, spark: SparkSession) -> None:
         if isinstance(self.connector, Iceberg):
@@ -78,7 +96,7 @@ class Table:
             spark.sql(statement.replace("sold", self.sql))
 
     def rows(self, spark: SparkSession) -> list[list[Any]]:
-        rows = spark.read.format("delta").load(f"{self.folder}/sold") if self.format == "delta" else None
+        rows = spark.read.format("delta").load(f"{self.place}/sold") if self.format == "delta" else None
         if rows is None:
             spark.catalog.refreshTable(self.sql)
             rows = spark.table(self.sql)
@@ -116,7 +134,7 @@ class Reader:
 def main() -> None:
     """Run what the case says."""
     case = json.loads(sys.argv[1])
-    table = Table(case["format"], case["folder"], case["catalog"])
+    table = Table(case["format"], case["place"], case["catalog"])
     settings = {
         **SETTINGS,
         "spark.databricks.delta.snapshotPartitions": "1",
@@ -124,6 +142,7 @@ def main() -> None:
         "spark.ui.showConsoleProgress": "false",
     }
     with local_session(settings) as spark:
+        open_on_driver()
         table.use(spark)
         if "point" in case:
             _arm(case["point"], case["when"], signal.Signals[case["signal"]], spark)
@@ -144,7 +163,8 @@ def _run(case: dict[str, Any], table: Table, spark: SparkSession, run: dict[str,
         how = {"keys": "id", "merge": Merge(insert_only=True)}
     mode: Any = "merge" if how else run["mode"]
     rows.sink_to(table.connector, mode=mode, **how).name("sold").uid("sold")
-    runs = Runs(env, Path(case["folder"]), spark, tries=run["try"])
+    root = f"{case['place']}/staging"
+    runs = Runs(env, Path(case["folder"]), spark, tries=run["try"], store=store_of(root), place=root)
     return runs.run(run["pipeline"])
 
 
