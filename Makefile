@@ -25,7 +25,7 @@ NEEDS_NOTHING := -m 'not ($(NEEDS_SOME) or long or browser)'
 # What `make test-all` runs, what `make test-long` runs, and what has a command of its own.
 NOT_QUICK := ci or long or browser or cluster or yarn or kubernetes or openlineage or objects or hdfs or compose or versions or lake
 
-.PHONY: help run ui up down down-all explain env test test-all test-core test-long test-browser test-cluster test-yarn test-kubernetes test-openlineage test-objects test-hdfs test-lake test-lake-kills test-versions test-matrix test-compose test-faults test-faults-in-bucket test-faults-in-hdfs test-machine test-mends stale mutants bench lint format lock web web-check clean
+.PHONY: help run ui up down down-all explain env test test-all test-core test-long test-browser test-cluster test-yarn test-kubernetes test-openlineage test-objects test-hdfs test-lake test-lake-kills test-lake-machine test-lake-cost test-versions test-matrix test-compose test-faults test-faults-in-bucket test-faults-in-hdfs test-machine test-mends stale mutants bench lint format lock web web-check clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -105,6 +105,14 @@ test-lake: $(READY) $(LAKE_READY) $(OBJECTS_READY) $(DATA) ## read and publish t
 test-lake-kills: $(READY) $(LAKE_READY) $(OBJECTS_READY) ## kill and stop drivers that write such tables, also in an S3 store and HDFS, and check that nothing is lost or doubled (two hours); ARGS="--cases 40 --seed 1"
 	@$(LAKE_JARS)
 	@$(WITH_LAKE) $(BIN)/python -m tests.lake.kills $(ARGS)
+
+test-lake-machine: $(READY) $(LAKE_READY) ## search for a sequence of runs, faults and changes of others in which a table loses or doubles a row; ARGS="--minutes 60 --seed 1"
+	@$(LAKE_JARS)
+	@$(WITH_LAKE) $(BIN)/python -m tests.machine --machine lake $(ARGS)
+
+test-lake-cost: $(READY) $(LAKE_READY) ## compare the CPU of a publication with that of a plain append of the same rows; ARGS="--pairs 10"
+	@$(LAKE_JARS)
+	@$(WITH_LAKE) $(BIN)/python -m tests.lake.cost $(ARGS)
 
 test-versions: $(READY) ## compare what we call in Spark's JVM with the jars of each Spark that is supported (needs Maven and Maven Central)
 	@$(WITH_JAVA) mvn -q -B -f tests/versions/pom.xml dependency:copy

@@ -51,6 +51,8 @@ SUITES: Mapping[str, Sequence[str]] = {
     "make test-hdfs": (*_PUBLISHING, f"{_PACKAGE}/webhdfs", f"{_PACKAGE}/spark_runtime/stores", "tests/hdfs"),
     "make test-lake": _LAKE,
     "make test-lake-kills": _LAKE,
+    "make test-lake-machine": (*_LAKE, "tests/machine"),
+    "make test-lake-cost": _LAKE,
     "make test-matrix": (
         f"{_PACKAGE}/spark_runtime/spark_internals",
         f"{_PACKAGE}/deployment/describe/airflow_versions.py",
