@@ -32,9 +32,11 @@ from tests.lake.one_try import BUCKET, COLUMNS, S3_KEY, S3_SECRET, in_bucket
 Row = tuple[int, str, int]
 OLD: tuple[Row, ...] = ((1, "mon", 10), (2, "tue", 20))
 MINE: tuple[Row, ...] = ((2, "mon", 21), (3, "mon", 30))
+EARLIER: tuple[Row, ...] = ((2, "mon", 19),)
+"""What the run has appended before, in a case of `append-again`."""
 NEXT: tuple[Row, ...] = ((4, "wed", 40),)
 THEIRS: Row = (9, "thu", 90)
-MODES = ("append", "overwrite", "overwrite-partitions", "merge", "insert-only", "error-if-exists")
+MODES = ("append", "append-again", "overwrite", "overwrite-partitions", "merge", "insert-only", "error-if-exists")
 KINDS = {"iceberg": 1, "iceberg-rest": 4, "iceberg-s3": 4, "delta": 1, "delta-hdfs": 4}
 """A format and where its tables are; a case in so many is run with it. PostgreSQL has the catalog, but for REST."""
 MEANWHILE = ("", "", "foreign", "compact", "expire")
@@ -74,6 +76,7 @@ class Case:
     def allowed(self) -> list[list[Row]]:
         """Return the tables that may be there in the end."""
         start: Sequence[Row] = () if self.mode == "error-if-exists" else OLD
+        start = (*start, *EARLIER) if self.mode == "append-again" else start
         theirs = [THEIRS] if self.meanwhile == "foreign" else []
         mine_first = _after(self.mode, MINE, start) + theirs + list(NEXT)
         mine_later = _after(self.mode, MINE, [*start, *theirs]) + list(NEXT)
@@ -94,6 +97,8 @@ class Case:
 
 def _after(mode: str, rows: Sequence[Row], held: Sequence[Row]) -> list[Row]:
     match mode:
+        case "append-again":
+            return [*(row for row in held if row not in EARLIER), *rows]
         case "overwrite":
             return list(rows)
         case "overwrite-partitions":
@@ -127,6 +132,8 @@ def cases(seed: int, count: int) -> Iterator[Case]:
             is_retried=chance.random() < 0.7,
         )
         if meanwhile == "foreign" and mode == "error-if-exists":
+            case = _undisturbed(case)
+        if meanwhile == "compact" and mode == "append-again":  # then they are refused: docs/lake.md
             case = _undisturbed(case)
         if meanwhile == "expire" and case.may_be_visible:  # a person has to decide then: docs/lake.md
             case = _undisturbed(case)
@@ -192,7 +199,8 @@ class Driver:
 
 def carry_out(case: Case, world: Mapping[str, Any]) -> list[str]:
     """Run a case; return what is wrong, nothing if all is right."""
-    first = {"pipeline": "mine", "mode": case.mode, "rows": MINE}
+    is_again = case.mode == "append-again"
+    first = {"pipeline": "mine", "mode": "append" if is_again else case.mode, "rows": MINE}
     held = "" if case.mode == "error-if-exists" else f"INSERT INTO sold VALUES {', '.join(map(repr, OLD))}"
     using = "delta" if world["format"] == "delta" else "iceberg"
     create = f"CREATE TABLE sold ({COLUMNS}) USING {using} PARTITIONED BY (day)"
@@ -201,7 +209,7 @@ def carry_out(case: Case, world: Mapping[str, Any]) -> list[str]:
     victim = Driver.start(
         world,
         before=[*space, create, *([held] if held else [])],
-        runs=[{**first, "try": 0}],
+        runs=[*([{**first, "rows": EARLIER, "try": 0}] if is_again else []), {**first, "try": 1, "is_ended": True}],
         point=point,
         when=case.when,
         signal=case.signal,
@@ -224,7 +232,7 @@ def carry_out(case: Case, world: Mapping[str, Any]) -> list[str]:
 def _succeed(case: Case, world: Mapping[str, Any], first: Mapping[str, Any], victim: Driver) -> list[str]:
     meanwhile = f"INSERT INTO sold VALUES {THEIRS!r}" if case.meanwhile == "foreign" else case.meanwhile
     follow = {"pipeline": "next", "mode": "append", "rows": NEXT}
-    runs = [{**first, "try": 1}] if case.is_retried else []
+    runs = [{**first, "try": 2}] if case.is_retried else []
     after = Driver.start(world, before=[meanwhile] if meanwhile else [], runs=[*runs, {**follow, "try": 0}])
     try:
         what, ended = after.hear()
@@ -254,13 +262,15 @@ def _halves(case: Case, seen: Sequence[Sequence[Sequence[Any]]]) -> Iterator[str
         there = {tuple(row) for row in rows}
         mine = [row for row in MINE if row in there]
         whole = [MINE[1:], MINE[:0]] if case.mode == "insert-only" else [MINE, MINE[:0]]
-        if tuple(mine) not in [tuple(each) for each in whole] or len(there) < len(rows):
+        both = bool(mine) and bool(there.intersection(EARLIER))
+        if tuple(mine) not in [tuple(each) for each in whole] or both or len(there) < len(rows):
             yield f"a reader has seen {rows}"
 
 
 def _is_behind(case: Case, world: Mapping[str, Any]) -> bool:
     """Whether a publication of this mode may be decided behind others."""
-    behind = {"append", "overwrite-partitions"} if world["format"] != "delta" else {"append", "merge", "insert-only"}
+    of_delta = {"append", "append-again", "merge", "insert-only"}
+    behind = {"append", "overwrite-partitions"} if world["format"] != "delta" else of_delta
     return case.mode in behind
 
 

@@ -144,8 +144,6 @@ def main() -> None:
     with local_session(settings) as spark:
         open_on_driver()
         table.use(spark)
-        if "point" in case:
-            _arm(case["point"], case["when"], signal.Signals[case["signal"]], spark)
         for statement in case["before"]:
             table.do(statement, spark)
         with Reader(table, spark) as reader:
@@ -156,6 +154,8 @@ def main() -> None:
 
 
 def _run(case: dict[str, Any], table: Table, spark: SparkSession, run: dict[str, Any]) -> list[str]:
+    if run.get("is_ended"):
+        _arm(case["point"], case["when"], signal.Signals[case["signal"]], spark)
     env = StreamExecutionEnvironment(run["pipeline"])
     rows = env.from_source(Values([tuple(row) for row in run["rows"]], COLUMNS), "rows").uid("rows")
     how: dict[str, Any] = {"keys": "id"} if run["mode"] == "merge" else {}
