@@ -135,6 +135,17 @@ def test_rows_that_others_have_replaced_are_appended_again(
         assert filled.rows() == sorted([*left, *rows])
 
 
+def test_what_a_run_has_merged_is_not_replaced_by_what_it_appends(filled: Lake, sinks: Sinks) -> None:
+    """Its file has a row of others, too: as many rows as the merge was given."""
+    sinks.write(filled.table(), sold((7, "tue", 70)), mode="append", run="r2")
+    filled.compact()
+    sinks.write(filled.table(), sold((2, "tue", 21), (3, "mon", 30)), mode="merge", keys=("id",))
+    seen = filled.rows()
+    with pytest.raises(PublicationError, match="has merged them with rows of others"):
+        sinks.write(filled.table(), sold((3, "mon", 31)), mode="append")
+    assert filled.rows() == seen
+
+
 def test_rows_of_a_forgotten_snapshot_are_replaced(filled: Lake, sinks: Sinks) -> None:
     sinks.write(filled.table(), sold((3, "mon", 30)), mode="append")
     sinks.write(filled.table(), sold((4, "mon", 40)), mode="append", run="r2")

@@ -33,6 +33,7 @@ from graph_compiler.spark_runtime.columns.alignment import all_nullable
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.columns.schema_change import FILES_EVOLVE
 from graph_compiler.spark_runtime.connectors.lake.formats import (
+    MERGED,
     READ_ALL,
     AppendedRows,
     ReadCommit,
@@ -233,6 +234,8 @@ class DeltaSink:
 
     def _replace(self, earlier: CommitPublication, written: CommitPublication) -> PreparedSink:
         """Let the new rows take the place of those of an earlier attempt; equal ones change nothing."""
+        if earlier.mode is SinkMode.MERGE:
+            raise not_replaceable(self.connector.place, earlier, self.ledger, MERGED)
         table = DeltaTable.load(self.spark, self.connector.path)
         version = _version(earlier, table, self.ledger)
         where = AppendedRows.UNKNOWN if version is None else _where_are_rows_of(version, table)

@@ -129,6 +129,9 @@ class AppendedRows(Enum):
         return self in (AppendedRows.THERE, AppendedRows.REMOVED)
 
 
+MERGED = "that attempt has merged them with rows of others, which are in the same files"
+
+
 def not_replaceable(place: object, earlier: Publication, ledger: Ledger, found: str) -> PublicationError:
     """Return the error of an append that cannot replace the rows of an earlier attempt of its run."""
     return PublicationError(

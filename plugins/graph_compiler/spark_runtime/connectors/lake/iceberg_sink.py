@@ -59,6 +59,7 @@ from graph_compiler.spark_runtime.columns.column_types import check_names
 from graph_compiler.spark_runtime.columns.declared_schema import ddl, parse_schema, type_words
 from graph_compiler.spark_runtime.columns.schema_change import FILES_EVOLVE
 from graph_compiler.spark_runtime.connectors.lake.formats import (
+    MERGED,
     AppendedRows,
     add_columns,
     not_replaceable,
@@ -101,6 +102,7 @@ _HELD = (
 )
 """Types that a table stores as they are; a collation of a text is not stored."""
 _PICKED = (SinkMode.APPEND, SinkMode.OVERWRITE_PARTITIONS)
+_REPLACING = (SinkMode.OVERWRITE, SinkMode.ERROR_IF_EXISTS)
 _NOTE = "snapshot-property."
 """Options of a writer, which Iceberg notes with the snapshot."""
 
@@ -118,6 +120,13 @@ class SnapshotPublication(Publication):
     picks: bool
     appended: int | None = field(default=None, metadata={UNSAID: True})
     """The snapshot below `snapshot` that has the rows, if that one only removes those of an earlier attempt."""
+    replaces_all: bool = field(default=False, metadata={UNSAID: True})
+    """Whether it replaces all rows that were there."""
+
+    @property
+    def has_files_of_its_own(self) -> bool:
+        """Whether its files have rows of its run only: those of a merge have others, too."""
+        return self.picks or self.replaces_all or self.appended is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +142,8 @@ class AppendedSnapshot:
         last = next((one for one in reversed(own) if isinstance(one, SnapshotPublication)), None)
         if last is None or last.snapshot is None:
             return None
+        if not last.has_files_of_its_own:
+            raise not_replaceable(table.name, last, ledger, MERGED)
         snapshot = last.appended or ledger.commit_of(last) or table.published_as(last.snapshot)
         if snapshot is not None and (table.published_as(snapshot) or not table.knows_its_beginning):
             return cls(publication=last, snapshot=snapshot)
@@ -255,7 +266,7 @@ class IcebergSink:
             "graph-compiler.run": f"{identity.owner}/{identity.run_id}",
             "graph-compiler.execution": self.publication.execution_id,
         }
-        if self.sink.mode not in _PICKED:
+        if self.publication.replaces_all:
             notes[REPLACES_ALL] = "true"
         writer = rows.writeTo(self._branch)
         for name, value in notes.items():
@@ -326,6 +337,7 @@ def _(connector: Iceberg, operator_id: OperatorId, sink: Sink, context: SinkCont
         branch=f"{_OURS}{secrets.token_hex(8)}",
         snapshot=None,
         picks=sink.mode in _PICKED,
+        replaces_all=sink.mode in _REPLACING,
     )
     table = IcebergTable.load(spark, connector.sql_name)  # what was settled has changed it
     if sink.mode is SinkMode.ERROR_IF_EXISTS:
