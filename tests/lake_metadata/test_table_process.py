@@ -2,10 +2,13 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from io import BytesIO
 from pathlib import Path
+from threading import Event
 from types import SimpleNamespace
 
 import pytest
@@ -55,6 +58,46 @@ def test_answers_that_are_there_are_given_before_one_that_never_comes() -> None:
     )
     answers = {each["number"]: each["answer"] for each in map(json.loads, done.stdout.splitlines())}
     assert answers == {0: {"type": "NotLookedAt", "why": "it did not answer within 1 s"}, 1: {"type": "NoTable"}}
+
+
+def test_each_table_has_one_answer_and_those_of_a_silent_catalog_are_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """In this process: what ends it, and what ends one in which a library hangs, is left out."""
+    silent = Event()
+
+    def half(connector: Connector) -> object:
+        if isinstance(connector, Iceberg):
+            raise ModuleNotFoundError("no", name="pyiceberg")
+
+        def state_of(connector: Connector, properties: Mapping[str, str]) -> TableAnswer:  # noqa: ARG001
+            if "slow" in str(connector.place):
+                silent.wait(60)
+            return NoTable()
+
+        return SimpleNamespace(state_of=state_of)
+
+    ended, alarms = list[int](), list[int]()
+    places = ("/slow/a", "/there/b", "/slow/c")
+    tables = (*(TableWanted(connector=Delta(place)) for place in places), TABLE)
+    question = to_json(TablesWanted(tables=tables)).encode()
+    monkeypatch.setattr(table_process, "_half", half)
+    monkeypatch.setattr(table_process, "PATIENCE", 1)
+    monkeypatch.setattr(os, "_exit", ended.append)
+    monkeypatch.setattr(signal, "alarm", alarms.append)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=BytesIO(question)))
+    table_process.main()
+    silent.set()
+    found = [json.loads(line) for line in capsysbinary.readouterr().out.splitlines()]
+    late = {"type": "NotLookedAt", "why": "it did not answer within 1 s"}
+    assert sorted(each["number"] for each in found) == [0, 1, 2, 3]
+    assert {each["number"]: each["answer"] for each in found} == {
+        0: late,
+        1: {"type": "NoTable"},
+        2: late,
+        3: {"type": "NotLookedAt", "why": f"there is no pyiceberg here: {INSTALLED_BY[Iceberg]}"},
+    }
+    assert (ended, set(alarms[1:])) == ([0], {2})
 
 
 @pytest.mark.parametrize(
