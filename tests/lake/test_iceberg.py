@@ -83,6 +83,16 @@ def test_other_rows_of_the_same_run_take_the_place_of_those_it_has_appended(fill
         assert filled.refs() == []
 
 
+@pytest.mark.parametrize("mode", ["overwrite-partitions", "overwrite"])
+def test_a_run_that_has_replaced_rows_and_appends_none_takes_its_own_back(
+    filled: Lake, sinks: Sinks, mode: str
+) -> None:
+    """Iceberg finds no added rows in a snapshot that has also removed some."""
+    sinks.write(filled.table(), sold((3, "mon", 30)), mode=mode)
+    sinks.write(filled.table(), f"{sold((1, 'mon', 1))} WHERE false", mode="append")
+    assert filled.rows() == ([(2, "tue", 20)] if mode == "overwrite-partitions" else [])
+
+
 def test_equal_rows_of_the_same_run_commit_nothing(filled: Lake, sinks: Sinks) -> None:
     rows = "SELECT id, day, IF(id = 3, NULL, amount) AS amount FROM VALUES {} AS t(id, day, amount)"
     sinks.write(filled.table(), rows.format("(3, 'mon', 30), (4, 'tue', 40)"), mode="append")

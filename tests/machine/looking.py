@@ -46,11 +46,7 @@ MACHINES: dict[str, type[RuleBasedStateMachine]] = {
     "rows": RowsMachine,
     "hosts": HostsMachine,
 }
-_OF_TABLES = {
-    **SETTINGS,
-    "spark.databricks.delta.snapshotPartitions": "1",
-    "spark.databricks.delta.retentionDurationCheck.enabled": "false",
-}
+_OF_TABLES = {**SETTINGS, "spark.databricks.delta.snapshotPartitions": "1"}
 _NEED_SPARK = (FilesMachine, TablesMachine, LakeMachine, StagingMachine, RowsMachine)
 _IN_STORES = ("bucket", "results", "hdfs", "hdfs-results")
 _STEPS = 12

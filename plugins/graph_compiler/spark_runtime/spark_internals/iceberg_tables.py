@@ -215,9 +215,12 @@ class IcebergTable:
             found = None if parent is None else self.java.snapshot(int(parent))
 
     def rows_of(self, snapshot: int) -> DataFrame | None:
-        """Return the rows that a snapshot has added to those before it, None if the table has forgotten it."""
+        """Return the rows that a snapshot has added to those before it.
+
+        None if the table has forgotten it, or it has also removed rows: Iceberg would find none.
+        """
         java = self.java.snapshot(snapshot)
-        if java is None or java.parentId() is None:
+        if java is None or java.parentId() is None or str(java.operation()) != "append":
             return None
         reader = self.spark.read.option("start-snapshot-id", str(int(java.parentId())))
         return reader.option("end-snapshot-id", str(snapshot)).table(self.name)
