@@ -34,7 +34,7 @@ _WARM_UP = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Way:
-    """A way to append rows; each call is another run."""
+    """One of the two ways to append rows. Each call appends them as another run."""
 
     name: str
     append: Callable[[int], object]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from graph_compiler.spark_runtime.spark_internals.java import java_class
 from tests.lake.conftest import sold
 
 pytestmark = pytest.mark.lake
@@ -126,7 +127,7 @@ def test_an_id_is_forgotten_when_the_owner_has_set_how_long_ids_are_kept(table: 
     )
     time.sleep(2)
     table.insert(WED)
-    table.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[union-attr]
+    java_class(table.spark, "org.apache.spark.sql.delta.DeltaLog").clearCache()
     table.write((2, "tue", 21), "e1")
     assert table.rows() == [MON, TUE, (2, "tue", 21), WED]
 

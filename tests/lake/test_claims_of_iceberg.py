@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql.functions import lit
 
 from graph_compiler.spark_runtime.spark_internals.iceberg_tables import JAVA_ERRORS
+from graph_compiler.spark_runtime.spark_internals.java import java_class
 from tests.lake.conftest import Lake, sold
 
 pytestmark = pytest.mark.lake
@@ -32,7 +33,7 @@ class Table:
     @property
     def java(self) -> Any:
         self.spark.catalog.refreshTable(self.name)
-        spark_3_util = self.spark._jvm.org.apache.iceberg.spark.Spark3Util  # type: ignore[union-attr]
+        spark_3_util = java_class(self.spark, "org.apache.iceberg.spark.Spark3Util")
         found = spark_3_util.loadIcebergTable(self.spark._jsparkSession, self.name)
         found.refresh()
         return found
@@ -219,7 +220,7 @@ def test_an_overwrite_of_partitions_is_not_picked_onto_nothing(lake_in_postgres:
     lake_in_postgres.create(COLUMNS, partitioned_by="day")
     name = f"{lake_in_postgres.name}.db.sold"
     spark = lake_in_postgres.spark
-    util = spark._jvm.org.apache.iceberg.spark.Spark3Util  # type: ignore[union-attr]
+    util = java_class(spark, "org.apache.iceberg.spark.Spark3Util")
     util.loadIcebergTable(spark._jsparkSession, name).manageSnapshots().createBranch("b").commit()
     spark.sql(sold(MON)).writeTo(f"{name}.branch_b").overwritePartitions()
     spark.catalog.refreshTable(name)

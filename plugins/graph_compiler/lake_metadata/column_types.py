@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TypeAlias
 
+from graph_compiler.declaration.connectors.connector import ChangeKind
 from graph_compiler.declaration.operators.known_columns import Columns, type_of_text
 from graph_compiler.declaration.sql_text import Token, name_at, tokens_of
 from graph_compiler.errors import GraphCompilerError
@@ -182,23 +182,11 @@ class _Parser:
             raise UnreadDdlError(self.text)
 
 
-class Difference(StrEnum):
-    """How a found column differs from the expected one; the value is the verb of the message."""
-
-    ADDED = "was added"
-    MISSING = "is gone"
-    WIDER = "was widened"
-    """The found type holds each value of the expected one."""
-    NARROWER = "was narrowed"
-    OTHER_TYPE = "has another type"
-    MAY_BE_NULL = "may be NULL now"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnDifference:
     """A column that differs, by its dotted path; `expected` or `found` is None if there is no such column."""
 
-    kind: Difference
+    kind: ChangeKind
     column: str
     expected: TypedColumn | None
     found: TypedColumn | None
@@ -206,7 +194,7 @@ class ColumnDifference:
     def __str__(self) -> str:
         """Return the difference in one line, as the driver does."""
         found, expected = _shown(self.found), _shown(self.expected)
-        required = " NOT NULL" if self.kind is Difference.MAY_BE_NULL else ""
+        required = " NOT NULL" if self.kind is ChangeKind.NULLABLE else ""
         return f"column '{self.column}' {self.kind}: found {found}; expected {expected}{required}"
 
 
@@ -220,12 +208,12 @@ def find_differences(expected: StructOf, found: StructOf, path: str = "") -> Ite
     for each in expected.fields:
         other = there.pop(each.name.lower(), None)
         if other is None:
-            kind = Difference.MISSING
+            kind = ChangeKind.DROPPED
             yield ColumnDifference(kind=kind, column=f"{path}{each.name}", expected=each, found=None)
         else:
             yield from _of_column(f"{path}{each.name}", each, other)
     for each in there.values():
-        yield ColumnDifference(kind=Difference.ADDED, column=f"{path}{each.name}", expected=None, found=each)
+        yield ColumnDifference(kind=ChangeKind.ADDED, column=f"{path}{each.name}", expected=None, found=each)
 
 
 def _of_column(path: str, expected: TypedColumn, found: TypedColumn) -> Iterator[ColumnDifference]:
@@ -242,7 +230,7 @@ def _of_column(path: str, expected: TypedColumn, found: TypedColumn) -> Iterator
             if kind is not None:
                 yield ColumnDifference(kind=kind, column=path, expected=expected, found=found)
     if expected.is_required and not found.is_required:
-        yield ColumnDifference(kind=Difference.MAY_BE_NULL, column=path, expected=expected, found=found)
+        yield ColumnDifference(kind=ChangeKind.NULLABLE, column=path, expected=expected, found=found)
 
 
 def _of_inner(path: str, expected: ColumnType, found: ColumnType) -> Iterator[ColumnDifference]:
@@ -250,12 +238,12 @@ def _of_inner(path: str, expected: ColumnType, found: ColumnType) -> Iterator[Co
     yield from _of_column(path, TypedColumn("", expected), TypedColumn("", found))
 
 
-def _kind_of_types(expected: ColumnType, found: ColumnType) -> Difference | None:
+def _kind_of_types(expected: ColumnType, found: ColumnType) -> ChangeKind | None:
     if expected == found or expected is None or found is None:
         return None
     if is_wider_ddl(found, expected):
-        return Difference.WIDER
-    return Difference.NARROWER if is_wider_ddl(expected, found) else Difference.OTHER_TYPE
+        return ChangeKind.WIDENED
+    return ChangeKind.NARROWED if is_wider_ddl(expected, found) else ChangeKind.RETYPED
 
 
 def is_wider_ddl(wide: ColumnType, narrow: ColumnType) -> bool:

@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graph_compiler.declaration.connectors import OnSchemaChange
-from graph_compiler.declaration.connectors.connector import Connector, other_partitions
+from graph_compiler.declaration.connectors.connector import (
+    FILES_EVOLVE,
+    SOURCE_EVOLVES,
+    ChangeKind,
+    Connector,
+    other_partitions,
+)
 from graph_compiler.declaration.connectors.delta import Delta, computed_columns, no_change_feed
 from graph_compiler.declaration.connectors.iceberg import Iceberg, no_target, unnumbered_commits
 from graph_compiler.declaration.operators import Operator, Sink, Source
@@ -19,7 +25,6 @@ from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing
 from graph_compiler.lake_metadata.column_types import (
     ColumnDifference,
-    Difference,
     StructOf,
     TypedColumn,
     UnreadDdlError,
@@ -31,8 +36,6 @@ from graph_compiler.lake_metadata.column_types import (
 )
 from graph_compiler.lake_metadata.table_state import NoTable, TableAnswer, TableState
 
-_SOURCE_EVOLVES = frozenset({Difference.ADDED, Difference.WIDER, Difference.NARROWER, Difference.MAY_BE_NULL})
-_SINK_EVOLVES = frozenset({Difference.ADDED, Difference.NARROWER, Difference.MAY_BE_NULL})
 _ONLY_SPARK_READS = "only Spark can read the form of its schema="
 _OF_CHANGES = (
     TypedColumn("_change_type", "STRING", is_required=True),
@@ -148,13 +151,13 @@ def _is_tolerated(difference: ColumnDifference, connector: Connector, *, is_sink
         case OnSchemaChange.FAIL:
             return False
         case OnSchemaChange.EVOLVE:
-            return difference.kind in (_SINK_EVOLVES if is_sink else _SOURCE_EVOLVES)
+            return difference.kind in (FILES_EVOLVE if is_sink else SOURCE_EVOLVES)
     expected = difference.expected
-    return not (difference.kind is Difference.MISSING and expected is not None and expected.is_required)
+    return not (difference.kind is ChangeKind.DROPPED and expected is not None and expected.is_required)
 
 
 def _evolve_hint(difference: ColumnDifference, connector: Connector, *, is_sink: bool) -> str | None:
-    evolves = _SINK_EVOLVES if is_sink else _SOURCE_EVOLVES
+    evolves = FILES_EVOLVE if is_sink else SOURCE_EVOLVES
     if _policy(connector) is OnSchemaChange.FAIL and difference.kind in evolves:
         return "on_schema_change='evolve' accepts this change"
     return None

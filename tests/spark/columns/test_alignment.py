@@ -22,17 +22,11 @@ from pyspark.sql.types import (
 )
 
 from graph_compiler.declaration.connectors import OnSchemaChange
+from graph_compiler.declaration.connectors.connector import SOURCE_EVOLVES, ChangeKind
 from graph_compiler.errors import SchemaChangedError
 from graph_compiler.spark_runtime.columns.alignment import align, united, with_all_fields
 from graph_compiler.spark_runtime.columns.declared_schema import ddl, parse_schema
-from graph_compiler.spark_runtime.columns.schema_change import (
-    SOURCE_EVOLVES,
-    ChangeKind,
-    Expectation,
-    Part,
-    conform,
-    find_changes,
-)
+from graph_compiler.spark_runtime.columns.schema_change import Expectation, Part, conform, find_changes
 
 pytestmark = [pytest.mark.spark, pytest.mark.ci]
 

@@ -4,9 +4,10 @@ from itertools import product
 
 import pytest
 
+from graph_compiler.declaration.connectors.connector import ChangeKind
 from graph_compiler.lake_metadata.column_types import find_differences, parse_columns
 from graph_compiler.spark_runtime.columns.declared_schema import ddl, parse_schema
-from graph_compiler.spark_runtime.columns.schema_change import ChangeKind, find_changes
+from graph_compiler.spark_runtime.columns.schema_change import find_changes
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 TYPES = (

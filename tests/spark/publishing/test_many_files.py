@@ -7,8 +7,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from graph_compiler import Parquet, Range, StreamExecutionEnvironment
+from graph_compiler.declaration.connectors.connector import ChangeKind
 from graph_compiler.spark_runtime.columns import schema_change
-from graph_compiler.spark_runtime.columns.schema_change import ChangeKind, find_changes
+from graph_compiler.spark_runtime.columns.schema_change import find_changes
 from tests.harness.sinks import Sinks
 from tests.spark.conftest import RunPipeline
 

@@ -91,6 +91,25 @@ def sink_mode_meant(name: str) -> str | None:
     return did_you_mean(name, SinkMode) if known is None else f"did you mean '{known[0]}'?{known[1]}"
 
 
+class ChangeKind(StrEnum):
+    """How a found column differs from the expected one; the value is the verb of the message."""
+
+    ADDED = "was added"
+    DROPPED = "is gone"
+    RENAMED = "was renamed"
+    WIDENED = "was widened"
+    """The found type holds each value of the expected one."""
+    NARROWED = "was narrowed"
+    RETYPED = "has another type"
+    NULLABLE = "may be NULL now"
+
+
+SOURCE_EVOLVES = frozenset({ChangeKind.ADDED, ChangeKind.WIDENED, ChangeKind.NARROWED, ChangeKind.NULLABLE})
+FILES_EVOLVE = frozenset({ChangeKind.ADDED, ChangeKind.NARROWED, ChangeKind.NULLABLE})
+TABLES_EVOLVE = frozenset({ChangeKind.NARROWED})
+"""What EVOLVE accepts in a source, in a sink of files or of a table format, and in another table."""
+
+
 class OnSchemaChange(StrEnum):
     """What happens when columns differ from the expected ones.
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import partial, reduce
 from itertools import chain
 
@@ -22,23 +21,12 @@ from pyspark.sql.functions import col
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from graph_compiler.declaration.connectors import OnSchemaChange
+from graph_compiler.declaration.connectors.connector import ChangeKind
 from graph_compiler.errors import SchemaChangedError
 from graph_compiler.identifiers import listing, quoted
 from graph_compiler.spark_runtime.columns.alignment import align, as_nullable, by_name, merged
 from graph_compiler.spark_runtime.columns.declared_schema import ddl, type_words
 from graph_compiler.spark_runtime.columns.exact_casts import is_wider
-
-
-class ChangeKind(StrEnum):
-    """How a found column differs from the expected one; the value is the verb of the message."""
-
-    ADDED = "was added"
-    DROPPED = "is gone"
-    RENAMED = "was renamed"
-    WIDENED = "was widened"
-    NARROWED = "was narrowed"
-    RETYPED = "has another type"
-    NULLABLE = "may be NULL now"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,11 +90,6 @@ class Part:
 
     rows: DataFrame
     schema: StructType
-
-
-SOURCE_EVOLVES = frozenset({ChangeKind.ADDED, ChangeKind.WIDENED, ChangeKind.NARROWED, ChangeKind.NULLABLE})
-FILES_EVOLVE = frozenset({ChangeKind.ADDED, ChangeKind.NARROWED, ChangeKind.NULLABLE})
-TABLES_EVOLVE = frozenset({ChangeKind.NARROWED})
 
 
 def find_changes(expected: StructType, found: StructType) -> tuple[SchemaChange, ...]:

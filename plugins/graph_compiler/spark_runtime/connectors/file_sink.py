@@ -11,12 +11,12 @@ from pyspark.sql.types import StructField, StructType
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import FileConnector, SinkMode
+from graph_compiler.declaration.connectors.connector import FILES_EVOLVE, ChangeKind
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.manifest import PreviousRead
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import OperatorId, counted, listing
 from graph_compiler.spark_runtime.columns.column_types import check_names
-from graph_compiler.spark_runtime.columns.schema_change import FILES_EVOLVE, ChangeKind
 from graph_compiler.spark_runtime.connectors.sink import (
     PreparedSink,
     SinkContext,

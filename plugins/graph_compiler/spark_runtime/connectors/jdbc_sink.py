@@ -22,13 +22,13 @@ from pyspark.sql.types import ByteType, ShortType, StructField, StructType, Time
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Jdbc, SinkMode
+from graph_compiler.declaration.connectors.connector import TABLES_EVOLVE
 from graph_compiler.declaration.connectors.jdbc_url import database_kind
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.errors import PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId, quoted
 from graph_compiler.spark_runtime.columns.column_types import check_names
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
-from graph_compiler.spark_runtime.columns.schema_change import TABLES_EVOLVE
 from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.connectors.databases.carrying import (
     MarkedPublication,

@@ -20,6 +20,7 @@ from pyspark.sql.functions import col
 from pyspark.sql.types import ArrayType, DataType, StringType, StructField, StructType
 
 from graph_compiler.declaration.connectors import FunctionSink, FunctionSource, Range, SinkRun, Values
+from graph_compiler.declaration.connectors.connector import TABLES_EVOLVE
 from graph_compiler.declaration.connectors.memory import Cell
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.errors import DecisionLostError, PublicationError, SchemaChangedError
@@ -27,7 +28,6 @@ from graph_compiler.identifiers import OperatorId, counted, quoted, shown
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema, type_words
 from graph_compiler.spark_runtime.columns.exact_casts import exact_cast
-from graph_compiler.spark_runtime.columns.schema_change import TABLES_EVOLVE
 from graph_compiler.spark_runtime.connectors.sink import (
     AppendedBefore,
     OpenSink,

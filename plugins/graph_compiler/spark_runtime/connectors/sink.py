@@ -20,6 +20,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType, Timestam
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector, FileConnector, OnSchemaChange, SinkMode
+from graph_compiler.declaration.connectors.connector import FILES_EVOLVE, TABLES_EVOLVE, ChangeKind
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.jvm_settings import CONFIRMED_ZONE, READS_DIFFERENTLY, ZONE
 from graph_compiler.deployment.documents.manifest import PreviousRead
@@ -31,14 +32,7 @@ from graph_compiler.extensions import load_spark_half
 from graph_compiler.identifiers import OperatorId, RegionId, counted
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
-from graph_compiler.spark_runtime.columns.schema_change import (
-    FILES_EVOLVE,
-    TABLES_EVOLVE,
-    ChangeKind,
-    Expectation,
-    Part,
-    conform,
-)
+from graph_compiler.spark_runtime.columns.schema_change import Expectation, Part, conform
 from graph_compiler.spark_runtime.publishing.merging import Merging
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.preparations import PreparedPlace

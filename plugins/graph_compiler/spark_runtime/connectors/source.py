@@ -12,14 +12,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from graph_compiler.declaration.connectors import Connector, Csv, FileConnector, Json, OnSchemaChange
+from graph_compiler.declaration.connectors.connector import SOURCE_EVOLVES, ChangeKind
 from graph_compiler.deployment.documents.jvm_settings import STRICT_SOURCES
 from graph_compiler.errors import SchemaChangedError
 from graph_compiler.extensions import load_spark_half
 from graph_compiler.spark_runtime.columns.declared_schema import ddl, parse_schema
 from graph_compiler.spark_runtime.columns.schema_change import (
-    SOURCE_EVOLVES,
     UNKNOWN,
-    ChangeKind,
     Expectation,
     Origin,
     Part,

@@ -16,12 +16,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructType
 
 from graph_compiler.declaration.connectors import OnSchemaChange, SinkMode, Table
+from graph_compiler.declaration.connectors.connector import TABLES_EVOLVE, ChangeKind
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.wire import ABSENT
 from graph_compiler.errors import PublicationError, SchemaChangedError
 from graph_compiler.identifiers import OperatorId, listing
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
-from graph_compiler.spark_runtime.columns.schema_change import TABLES_EVOLVE, ChangeKind, Expectation, Part, conform
+from graph_compiler.spark_runtime.columns.schema_change import Expectation, Part, conform
 from graph_compiler.spark_runtime.connectors.sink import (
     AppendedBefore,
     OpenSink,

@@ -8,6 +8,7 @@ from functools import partial, reduce
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from graph_compiler.declaration.connectors.connector import ChangeKind
 from graph_compiler.declaration.operators import (
     Except,
     Intersect,
@@ -20,7 +21,7 @@ from graph_compiler.declaration.operators import (
 )
 from graph_compiler.identifiers import listing, quoted
 from graph_compiler.spark_runtime.columns.alignment import align, by_name, united, with_all_fields
-from graph_compiler.spark_runtime.columns.schema_change import ChangeKind, find_changes
+from graph_compiler.spark_runtime.columns.schema_change import find_changes
 from graph_compiler.spark_runtime.operators.columns import (
     ColumnsError,
     has_column,

@@ -23,6 +23,7 @@ from pyspark.sql.functions import col, expr, raise_error, when
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import OnSchemaChange, SinkMode
+from graph_compiler.declaration.connectors.connector import FILES_EVOLVE
 from graph_compiler.declaration.connectors.delta import CHANGE_FEED, COMPUTED, Delta, computed_columns, no_change_feed
 from graph_compiler.declaration.operators import Merge, Sink
 from graph_compiler.deployment.documents.report import PublishedCommit
@@ -31,7 +32,6 @@ from graph_compiler.extensions import UNSAID
 from graph_compiler.identifiers import OperatorId, quoted
 from graph_compiler.spark_runtime.columns.alignment import all_nullable
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
-from graph_compiler.spark_runtime.columns.schema_change import FILES_EVOLVE
 from graph_compiler.spark_runtime.connectors.lake.formats import (
     MERGED,
     READ_ALL,

@@ -16,11 +16,11 @@ from pyspark.sql.types import StructType
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector, SinkMode
-from graph_compiler.declaration.connectors.connector import other_partitions
+from graph_compiler.declaration.connectors.connector import ChangeKind, other_partitions
 from graph_compiler.errors import GraphCompilerError, PublicationError
 from graph_compiler.identifiers import counted, quoted
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
-from graph_compiler.spark_runtime.columns.schema_change import ChangeKind, find_changes
+from graph_compiler.spark_runtime.columns.schema_change import find_changes
 from graph_compiler.spark_runtime.spark_internals.java import lit
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.publications import GIVEN_UP, Publication

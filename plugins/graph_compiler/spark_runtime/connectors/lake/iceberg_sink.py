@@ -48,6 +48,7 @@ from pyspark.sql.types import (
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import SinkMode
+from graph_compiler.declaration.connectors.connector import FILES_EVOLVE
 from graph_compiler.declaration.connectors.iceberg import Iceberg, no_target
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.report import PublishedCommit
@@ -57,7 +58,6 @@ from graph_compiler.identifiers import OperatorId
 from graph_compiler.spark_runtime.columns.alignment import all_nullable
 from graph_compiler.spark_runtime.columns.column_types import check_names
 from graph_compiler.spark_runtime.columns.declared_schema import ddl, parse_schema, type_words
-from graph_compiler.spark_runtime.columns.schema_change import FILES_EVOLVE
 from graph_compiler.spark_runtime.connectors.lake.formats import (
     MERGED,
     AppendedRows,
@@ -241,10 +241,9 @@ class IcebergSink:
         now = None if written.snapshot is None else table.rows_of(written.snapshot)
         if before is not None and now is not None and are_equal(before, now):
             table.remove(written.branch)
-            finish = partial(_finish, connector=self.connector, spark=self.spark, ledger=self.ledger)
             confirmation = Confirmation.of(earlier.publication, instead_of=written)
-            sink = AppendedBefore.of(str(self.connector.place), confirmation, self.ledger, finish)
-            return replace(sink, commit=self._commit(earlier.snapshot)).prepare()
+            sink = AppendedBefore.of(str(self.connector.place), confirmation, self.ledger, self._finish)
+            return replace(sink, commit=self._published(earlier.snapshot)).prepare()
         if not where.can_be_replaced:
             why = f"others have changed them, or moved them: {left:,} of {rows:,} are in files of their own"
             raise not_replaceable(self.connector.place, earlier.publication, self.ledger, why)
@@ -297,14 +296,16 @@ class IcebergSink:
 
     def _publish(self, publication: SnapshotPublication) -> PublishedCommit | None:
         if publication.picks:
-            finish = partial(_finish, connector=self.connector, spark=self.spark, ledger=self.ledger)
-            publication = self.ledger.decide_behind_others(publication, finish)
+            publication = self.ledger.decide_behind_others(publication, self._finish)
         else:
             self.ledger.decide(publication)
         snapshot = _carry_out(publication, self.connector, self.spark, self.ledger)
-        return None if snapshot is None else self._commit(snapshot)
+        return None if snapshot is None else self._published(snapshot)
 
-    def _commit(self, snapshot: int) -> PublishedCommit:
+    def _finish(self, earlier: Publication) -> None:
+        _finish(earlier, connector=self.connector, spark=self.spark, ledger=self.ledger)
+
+    def _published(self, snapshot: int) -> PublishedCommit:
         removed = int(IcebergTable.load(self.spark, self._name).summary(snapshot).get("deleted-records", 0))
         # A merge writes rows again that it does not change, and Iceberg counts them, too.
         counted = None if self.sink.mode is SinkMode.MERGE else removed
@@ -436,7 +437,7 @@ def _commit(to: SnapshotPublication, connector: Iceberg, spark: SparkSession) ->
                 f"{connector.place}: {changed} since this execution began ({words}); nothing of this one is visible"
             ) from error
         return _look(to, IcebergTable.load(spark, connector.sql_name))
-    return IcebergTable.load(spark, connector.sql_name).published_as(to.snapshot)
+    return table.published_as(to.snapshot)  # its own commit has made it current
 
 
 def _give_up(to: SnapshotPublication, connector: Iceberg, spark: SparkSession) -> bool:
