@@ -120,7 +120,8 @@ def running_postgres() -> Iterator[Postgres]:
             *(str(programs / "initdb"), "-D", str(data), "-U", "etl", "-A", "scram-sha-256"),
             *("-E", "UTF8", "--locale=C", f"--pwfile={folder / 'password'}"),
         )
-        options = f"-c listen_addresses=127.0.0.1 -c port={port} -c fsync=off -k {folder}"
+        # Spark keeps the catalogs of all tests of tables, and each of them two connections.
+        options = f"-c listen_addresses=127.0.0.1 -c port={port} -c fsync=off -c max_connections=500 -k {folder}"
         _run(*control, "-l", str(log), "-o", options, "start")
         try:
             started = (*control, "-l", str(log), "-o", options)
