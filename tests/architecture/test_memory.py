@@ -10,6 +10,7 @@ BRINGS_ROWS = re.compile(r"\.(collect|toPandas|toArrow|toLocalIterator|take|head
 BOUNDED = {
     "rehearsal/rehearsal.py": [".toArrow("],  # of what a test gave itself
     "publishing/own_partition.py": [".collect("],  # of a value for each name of a folder, which come from no rows
+    "connectors/lake/delta.py": [".take("],  # of one row: the folder of a table
     "connectors/database.py": [".collect("],  # of at most four keys that are there twice
     "connectors/source.py": [".collect("],  # of at most SAMPLED_LINES lines, in a dry run
     "connectors/text_records.py": [".collect(", ".collect("],  # of a number for each file

@@ -21,14 +21,22 @@ def test_an_object_store_is_refused(path: str) -> None:
     assert rendered.message == message
 
 
-@pytest.mark.parametrize("path", ["/lake/t", "file:///lake/t", "hdfs://name:8020/t", "{{ params.t }}"])
+@pytest.mark.parametrize(
+    "path", ["/lake/t", "file:///lake/t", "hdfs://name:8020/t", "{{ params.t }}", "shop.orders", "lake.shop.orders"]
+)
 def test_other_places_are_allowed(path: str) -> None:
     assert messages(Delta(path)) == []
 
 
-def test_a_relative_path_is_refused() -> None:
-    (message,) = messages(Delta("lake/t"))
+@pytest.mark.parametrize("path", ["lake/t", "orders", "shop.orders.parquet.old", "./shop.orders", "shop.1", "shop."])
+def test_what_is_neither_a_path_nor_a_name_is_refused(path: str) -> None:
+    (message,) = messages(Delta(path))
     assert "a relative path" in message
+
+
+def test_names_of_catalogs_have_no_case() -> None:
+    assert Delta("shop.Orders").place_key() == Delta("Shop.orders").place_key() != Delta("/shop/orders").place_key()
+    assert Delta("shop.orders").why_one_writer() is None, "only the catalog knows where it is"
 
 
 @pytest.mark.parametrize("version", [-1, "3"])

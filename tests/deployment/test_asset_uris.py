@@ -37,6 +37,7 @@ DEFAULTS: dict[str, str | int | float | bool] = {
         (Csv("{{ params.unknown }}/orders"), None),
         (Table("shop.orders"), "x-spark-table:///shop/orders"),
         (Iceberg("lake.shop.orders"), "x-iceberg-table:///lake/shop/orders"),
+        (Delta("shop.orders"), "x-delta-table:///shop/orders"),
         (Delta("/lake/orders"), "file:///lake/orders"),
         (Delta("hdfs://nn:8020/lake/{{ ds }}"), "hdfs://nn:8020/lake"),
         (Jdbc("jdbc:postgresql://db:5432/shop", table="orders"), "postgresql://db:5432/shop/public/orders"),

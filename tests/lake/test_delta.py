@@ -3,7 +3,7 @@
 import itertools
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,24 +73,55 @@ def settings(mode: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("mode", "rows", "after"),
+    ("mode", "rows", "after", "removed"),
     [
-        ("append", [MINE], [*OLD, MINE]),
-        ("overwrite", [MINE], [MINE]),
-        ("overwrite-partitions", [MINE], [(2, "tue", 20), MINE]),
-        ("merge", [(2, "tue", 21), MINE], [(1, "mon", 10), (2, "tue", 21), MINE]),
-        ("merge", [(2, "mon", 21)], [(1, "mon", 10), (2, "mon", 21)]),
+        ("append", [MINE], [*OLD, MINE], 0),
+        ("overwrite", [MINE], [MINE], 2),
+        ("overwrite-partitions", [MINE], [(2, "tue", 20), MINE], 1),
+        ("merge", [(2, "tue", 21), MINE], [(1, "mon", 10), (2, "tue", 21), MINE], 1),
+        ("merge", [(2, "mon", 21)], [(1, "mon", 10), (2, "mon", 21)], 1),
     ],
 )
 def test_each_mode_of_delta(
-    filled: Shop, sinks: Sinks, mode: str, rows: list[tuple[int, str, int]], after: list[tuple[int, str, int]]
+    filled: Shop,
+    sinks: Sinks,
+    mode: str,
+    rows: list[tuple[int, str, int]],
+    after: list[tuple[int, str, int]],
+    removed: int,
 ) -> None:
     prepared = sinks.prepare(filled.table(), filled.spark.sql(sold(*rows)), **settings(mode))
     assert filled.rows() == sorted(OLD)
     commit = prepared.publish()
     assert filled.rows() == sorted(after)
-    assert commit == PublishedCommit(kind="version", id=str(filled.version()))
+    assert commit == PublishedCommit(kind="version", id=str(filled.version()), removed_rows=removed)
     assert prepared.rows == len(rows)
+
+
+@pytest.fixture
+def schema(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
+    """Create a schema of Spark's catalog, for one test."""
+    spark.sql(f"CREATE SCHEMA shop LOCATION '{tmp_path / 'the warehouse'}'")
+    yield "shop"
+    spark.sql("DROP SCHEMA shop CASCADE")
+
+
+def test_a_table_by_its_name_is_the_one_by_its_path(spark: SparkSession, schema: str, sinks: Sinks) -> None:
+    spark.sql(f"CREATE TABLE {schema}.sold ({COLUMNS}) USING delta PARTITIONED BY (day)")
+    ((folder,),) = spark.sql(f"DESCRIBE DETAIL {schema}.sold").select("location").collect()
+    sinks.write(Delta("shop.sold"), sold(*OLD), mode="append")
+    sinks.write(Delta(folder), sold(*OLD), mode="append")
+    found = read_source(Delta("spark_catalog.shop.sold"), spark)
+    assert sorted(map(tuple, found.collect())) == sorted(OLD), "once: the same run, the same table, by either"
+    assert DeltaTable.load(spark, folder.removeprefix("file:")).version == 1
+
+
+def test_names_that_are_no_tables_of_delta(spark: SparkSession, schema: str, sinks: Sinks) -> None:
+    spark.sql(f"CREATE TABLE {schema}.plain (id INT) USING parquet")
+    with pytest.raises(TableFormatError, match=r"shop\.plain is a table of format parquet"):
+        read_source(Delta("shop.plain"), spark)
+    with pytest.raises(TableFormatError, match=r"Spark's catalog has no table shop\.sold: .*TABLE_OR_VIEW_NOT_FOUND"):
+        sinks.write(Delta("shop.sold"), sold(*OLD), mode="append")
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -165,7 +196,7 @@ def test_equal_rows_of_the_same_run_commit_nothing_to_delta(filled: Shop, sinks:
     version = filled.version()
     again = filled.spark.sql(rows.format("(4, 'tue', 40), (3, 'mon', 99)"))
     commit = sinks.prepare(filled.table(), again, mode="append").publish()
-    assert commit == PublishedCommit(kind="version", id=str(version)), "the one that has the rows"
+    assert commit == PublishedCommit(kind="version", id=str(version), removed_rows=0), "the one that has the rows"
     filled.spark.sql(f"OPTIMIZE delta.`{filled.path}`")
     sinks.write(filled.table(), rows.format("(4, 'tue', 40), (3, 'mon', 99)"), mode="append")
     assert filled.version() == version + 1, "the one that optimizes"

@@ -22,6 +22,8 @@ _SPARKS = {"long": "BIGINT", "integer": "INT", "short": "SMALLINT", "byte": "TIN
 
 def state_of(connector: Delta, properties: Mapping[str, str]) -> TableAnswer:  # noqa: ARG001  # it has no catalog
     """Ask a table; raises NotAskedError, deltalake's errors and OSError."""
+    if connector.is_named:
+        raise NotAskedError("only Spark's catalog knows where it is")
     folder = local_path(connector.path)
     if folder is None:
         raise NotAskedError(f"{why_not_local(connector.path)}, and only tables on a disk are asked")

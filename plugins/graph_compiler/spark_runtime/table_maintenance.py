@@ -37,7 +37,7 @@ from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.driver_jvm.pinned_process import pin_process
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import quoted
-from graph_compiler.spark_runtime.connectors.lake.delta import check_session
+from graph_compiler.spark_runtime.connectors.lake.delta import by_path
 from graph_compiler.spark_runtime.connectors.lake.iceberg_source import connect
 from graph_compiler.spark_runtime.driver_process import bound_output, end_process
 from graph_compiler.spark_runtime.main import session
@@ -196,7 +196,7 @@ class Maintenance:
         )
 
     def _delta(self, connector: Delta) -> dict[MaintenanceStep, Callable[[], StepResult]] | None:
-        check_session(self.spark)
+        connector = by_path(connector, self.spark)
         if not DeltaTable.load(self.spark, connector.path).exists:
             return None
         settings = self.request.settings

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
+from urllib.parse import quote
 
 from graph_compiler.declaration.connectors.connector import (
     Connector,
@@ -27,12 +28,16 @@ COMPUTED = ("delta.generationExpression", "delta.identity.start")
 """What Delta notes of columns whose values it computes."""
 CHANGE_FEED = "delta.enableChangeDataFeed"
 """The property of a table that records its changes."""
+_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*){1,2}")
 _OBJECT_STORE = re.compile(r"(s3[an]?|gs|abfss?|wasbs?|oss|cosn?)://", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Delta(Connector):
     """A table by the path of its folder: an absolute path, a `file:` URI, or `hdfs://host:port/path`.
+
+    Or by its name in Spark's catalog (`shop.orders`, `catalog.shop.orders`), which then is a table already: only who
+    made it has decided where its folder is.
 
     As a source: it reads one version, which is determined when the attempt begins to read: the current one, or
     `version` (its number) or that of `timestamp` (ISO, UTC if it has no zone). With `since` (the number of a version
@@ -69,10 +74,17 @@ class Delta(Connector):
         """Return its path, in one form for all ways to write it."""
         return plain_place(self.path)
 
+    @property
+    def is_named(self) -> bool:
+        """Whether Spark's catalog knows its folder; a template is neither."""
+        return _NAME.fullmatch(self.path) is not None
+
     def place_key(self) -> tuple[object, ...] | None:
-        return folder_key(self.path)
+        return (Delta, self.path.casefold()) if self.is_named else folder_key(self.path)
 
     def asset_uri(self, fill: Callable[[str], str]) -> str | None:
+        if _NAME.fullmatch(name := fill(self.path)):
+            return f"x-delta-table:///{quote(name.replace('.', '/'))}"
         return place_uri(place) if (place := lasting(fill(self.path))) else None
 
     def why_not_writable(self) -> str | None:
@@ -118,8 +130,11 @@ class Delta(Connector):
                 allowed="HDFS; a local disk, for one writer at a time",
                 hint="Iceberg, with a catalog of type jdbc or rest",
             )
-        elif why_not_local(path) == RELATIVE:
-            yield Problem(message=f"its path is '{path}': {RELATIVE}", allowed="an absolute path or a URI")
+        elif why_not_local(path) == RELATIVE and not _NAME.fullmatch(path):
+            yield Problem(
+                message=f"its path is '{path}': {RELATIVE}",
+                allowed="an absolute path, a URI, or a table's name with its schema (shop.orders)",
+            )
 
 
 def no_change_feed(connector: Delta) -> Problem:

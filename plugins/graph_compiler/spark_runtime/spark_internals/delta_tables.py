@@ -28,6 +28,9 @@ _DELTA = "org.apache.spark.sql.delta"
 _NOT_THERE = -1
 _ADDED, _REMOVED = "AddFile", "RemoveFile"
 """Delta's names of what a commit does to files."""
+_MERGE_METRICS = ("numTargetRowsDeleted", "numTargetRowsUpdated")
+_MOST_FILES = 1000
+"""How many removed files are looked up for their rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,31 @@ class DeltaTable:
                 if any(_kind(each) == "SetTransaction" and str(each.appId()) == commit for each in actions):
                     return version
         return None
+
+    def rows_removed_by(self, version: int) -> int | None:
+        """Return how many rows readers do not see any more, or see with other values, since a version.
+
+        None if the log does not tell, or would have to be asked for more than a thousand files.
+        """
+        with suppress(Py4JJavaError):
+            for _, actions in self._commits(version, version):
+                return self._removed_rows(version, actions)
+        return None
+
+    def _removed_rows(self, version: int, actions: Sequence[Any]) -> int | None:
+        removed = [each for each in actions if _kind(each) == _REMOVED and each.dataChange()]
+        if not removed:
+            return 0
+        done = next((each for each in actions if _kind(each) == "CommitInfo"), None)
+        if done is not None and str(done.operation()) == "MERGE":
+            metrics = done.operationMetrics()
+            counts = [metrics.get().get(name) for name in _MERGE_METRICS] if metrics.isDefined() else []
+            return sum(int(each.get()) for each in counts) if all(each.isDefined() for each in counts) else None
+        if len(removed) > _MOST_FILES:
+            return None
+        before = self.java.deltaLog().getSnapshotAt(version - 1, self._none, self._none, False)
+        counts = [each.numLogicalRecords() for each in self._left(removed, before)]
+        return sum(int(each.get()) for each in counts) if all(each.isDefined() for each in counts) else None
 
     def _commits(self, first: int, last: int) -> Iterator[tuple[int, list[Any]]]:
         """Yield versions, each with its actions; raises Py4JJavaError if the log does not have all of them any more."""

@@ -25,6 +25,7 @@ from graph_compiler import program_log
 from graph_compiler.declaration.connectors import OnSchemaChange, SinkMode
 from graph_compiler.declaration.connectors.connector import FILES_EVOLVE
 from graph_compiler.declaration.connectors.delta import CHANGE_FEED, COMPUTED, Delta, computed_columns, no_change_feed
+from graph_compiler.declaration.connectors.files import plain_place
 from graph_compiler.declaration.operators import Merge, Sink
 from graph_compiler.deployment.documents.report import PublishedCommit
 from graph_compiler.errors import PublicationConflictError, PublicationError, PublicationPendingError
@@ -89,11 +90,8 @@ _SESSION = "spark.databricks.delta.write."
 
 @read.register
 def _(connector: Delta, reading: Reading) -> Found:
-    spark = reading.spark
-    check_session(spark)
-    table = DeltaTable.load(spark, connector.path)
-    if not table.exists:
-        raise TableFormatError(f"{connector.place} is no Delta table: it has no log, or does not exist")
+    connector = by_path(connector, reading.spark)
+    table = _existing(connector, reading.spark)
     try:
         rows = _rows(connector, table)
     except AnalysisException as error:
@@ -145,15 +143,42 @@ def _since(connector: Delta, table: DeltaTable, since: int, until: int) -> DataF
 
 @read_commit.register
 def _(connector: Delta, spark: SparkSession) -> ReadCommit:
-    check_session(spark)
-    table = DeltaTable.load(spark, connector.path)
-    if not table.exists:
-        raise TableFormatError(f"{connector.place} is no Delta table: it has no log, or does not exist")
+    table = _existing(by_path(connector, spark), spark)
     return ReadCommit(kind="version", table=table.id, commit=table.version)
 
 
-def check_session(spark: SparkSession) -> None:
-    """Raise TableFormatError unless the driver can use Delta tables."""
+def _existing(connector: Delta, spark: SparkSession) -> DeltaTable:
+    table = DeltaTable.load(spark, connector.path)
+    if not table.exists:
+        raise TableFormatError(f"{connector.place} is no Delta table: it has no log, or does not exist")
+    return table
+
+
+def by_path(connector: Delta, spark: SparkSession) -> Delta:
+    """Return a table by the path of its folder, which Spark's catalog knows if it has a name.
+
+    Raises TableFormatError if the driver cannot use Delta tables, or the catalog has no such one.
+    """
+    _check_session(spark)
+    if not connector.is_named:
+        return connector
+    name = ".".join(map(quoted, connector.path.split(".")))
+    try:
+        ((format, folder),) = spark.sql(f"DESCRIBE DETAIL {name}").select("format", "location").take(1)
+    except PySparkException as error:
+        raise TableFormatError(
+            f"Spark's catalog has no table {connector.path}: {str(error).splitlines()[0]}\n"
+            "  allowed: a table that is there, also for a sink: CREATE TABLE … USING delta; or the path of its folder"
+        ) from error
+    if format != "delta":
+        raise TableFormatError(f"{connector.path} is a table of format {format}\n  allowed: tables of Delta")
+    found = replace(connector, path=plain_place(folder))
+    if wrong := next(found.problems(), None):
+        raise TableFormatError(f"{connector.path} is at {folder}. {wrong}")
+    return found
+
+
+def _check_session(spark: SparkSession) -> None:
     check_format(DELTA, spark, delta_jar, delta_version)
     missing = {key: value for key, value in SETTINGS.items() if value not in str(spark.conf.get(key, "")).split(",")}
     if missing:
@@ -245,7 +270,7 @@ class DeltaSink:
             self.discard()
             confirmation = Confirmation.of(earlier, instead_of=written)
             sink = AppendedBefore.of(str(self.connector.place), confirmation, self.ledger, self._finish)
-            return replace(sink, commit=_commit_of(version)).prepare()
+            return replace(sink, commit=_commit_of(version, table)).prepare()
         if not where.can_be_replaced:
             why = "others have changed them, or moved them, or the log has forgotten their commit"
             raise not_replaceable(self.connector.place, earlier, self.ledger, why)
@@ -274,13 +299,14 @@ class DeltaSink:
             publication = self.ledger.decide_behind_others(publication, self._finish)
         else:
             self.ledger.decide(publication)
-        return _commit_of(_carry_out(publication, self.connector, self.spark, self.ledger))
+        version = _carry_out(publication, self.connector, self.spark, self.ledger)
+        return _commit_of(version, DeltaTable.load(self.spark, self.connector.path))
 
 
 @claim_target.register
 def _(connector: Delta, operator_id: OperatorId, sink: Sink, context: SinkContext) -> OpenSink:
     spark, ledger = context.spark, context.ledger
-    check_session(spark)
+    connector = by_path(connector, spark)
     target = f"delta:{connector.folder}"
     finish = partial(_finish, connector=connector, spark=spark, ledger=ledger)
     number = ledger.settle(target, operator_id, finish)
@@ -321,8 +347,10 @@ def _where_are_rows_of(version: int, table: DeltaTable) -> AppendedRows:
     return AppendedRows.found(has_all_files=table.has_all_of(version), changes=table.changes_since(version))
 
 
-def _commit_of(version: int | None) -> PublishedCommit | None:
-    return None if version is None else PublishedCommit(kind="version", id=str(version))
+def _commit_of(version: int | None, table: DeltaTable) -> PublishedCommit | None:
+    if version is None:
+        return None
+    return PublishedCommit(kind="version", id=str(version), removed_rows=table.rows_removed_by(version))
 
 
 def _version(to: CommitPublication, table: DeltaTable, ledger: Ledger) -> int | None:
