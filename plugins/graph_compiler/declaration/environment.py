@@ -109,15 +109,24 @@ class StreamExecutionEnvironment(ArtifactMethods, Guided, metaclass=StandsIn):
 
     @held_to_signature
     def from_source(
-        self, source: Connector, source_name: str, *, only_new: bool | str = False, lag: str | None = None
+        self,
+        source: Connector,
+        source_name: str,
+        *,
+        only_new: bool | str = False,
+        lag: str | None = None,
+        unbounded: bool = False,
     ) -> DataStream:
         """Start a stream with the rows of `source`.
 
         With `only_new=True`, a run reads the files that have arrived since the last one, or the rows that were added to
         a table of Iceberg or Delta; with `only_new="updated_at"`, the rows of a database whose column is higher than
         before, up to `lag` below its highest value. It needs a uid.
+
+        With `unbounded=True`, it never ends: the pipeline is a stream of the files that arrive (docs/streaming.md).
         """
-        return self._add_source(Source(source, only_new=only_new, lag=lag), source_name)
+        operator = Source(source, is_bounded=not unbounded, only_new=only_new, lag=lag)
+        return self._add_source(operator, source_name)
 
     @held_to_signature
     def from_target(

@@ -45,6 +45,7 @@ from graph_compiler.spark_runtime.region.region import event_output, run_region
 from graph_compiler.spark_runtime.region.region_listeners import Listeners
 from graph_compiler.spark_runtime.region.running_code import RunningCode
 from graph_compiler.spark_runtime.region.seams import PRODUCTION, Seams
+from graph_compiler.spark_runtime.region.stream_query import run_stream
 from graph_compiler.spark_runtime.region.task_run import leave_out, run_regions
 from graph_compiler.spark_runtime.region.task_sources import TaskSources
 from graph_compiler.spark_runtime.region_metrics import RegionMetrics
@@ -115,6 +116,8 @@ def run_task(
     seams = replace(PRODUCTION, read_source=sources.read, notify=Listeners.installed().notify)
 
     def why_again(task: TaskDeploymentDescriptor, report: ExecutionReport) -> str | None:
+        if task.region.stream is not None:
+            return "its stream may have more rows by now"
         other = code.why_other(task.region, report.computed_by)
         if other is not None:
             return other
@@ -194,7 +197,8 @@ def _execute(
         with writing_progress(documents) as tells:
             metrics = RegionMetrics(spark, task.region, seams.on_begin, tells)
             with metrics.listening():
-                result = run_region(task, spark, documents.store, metrics, seams)
+                run = run_region if task.region.stream is None else run_stream
+                result = run(task, spark, documents.store, metrics, seams)
         report = ExecutionReport(
             version=VERSION,
             application_id=application_id,
@@ -211,6 +215,7 @@ def _execute(
             computed_by=None if code is None else code.at_end(task.region),
             actual=metrics.actual(),
             increments=result.increments,
+            batches=result.batches,
         )
     except BaseException as error:  # every exception is reported: a function may call sys.exit(0), too
         LOG.error("traceback of the failure:\n%s", redact(_traceback(), task))

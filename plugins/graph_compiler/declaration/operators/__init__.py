@@ -54,6 +54,7 @@ from graph_compiler.declaration.operators.rows import (
     Sample,
     Select,
     StorageLevel,
+    TimestampsAndWatermarks,
     WithColumns,
 )
 
@@ -106,6 +107,7 @@ __all__ = [
     "Source",
     "Sql",
     "StorageLevel",
+    "TimestampsAndWatermarks",
     "TopN",
     "TotalContract",
     "Transform",

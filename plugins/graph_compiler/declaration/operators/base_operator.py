@@ -58,6 +58,10 @@ class Operator(Extensible):
     """Whether it always has exactly one subtask (Flink's `forceNonParallel`)."""
     keeps_order: ClassVar[bool] = False
     """Whether its rows come in the order of the rows that it reads."""
+    sees_single_rows: ClassVar[bool] = False
+    """Whether what it makes of a row depends on that row only: then it means the same in each batch of a stream."""
+    keeps_state: ClassVar[bool] = False
+    """Whether Spark keeps state for it on a stream, which later batches continue."""
     waits_for_end: ClassVar[bool] = False
     """Whether it emits nothing before it has read all its input. Spark makes its readers wait, without staging."""
     attributes: OperatorAttributes = field(default=OperatorAttributes(), kw_only=True)

@@ -59,6 +59,7 @@ class Join(Operator):
     """
 
     default_name: ClassVar[str] = "Join"
+    sees_single_rows: ClassVar[bool] = True
     on: tuple[tuple[str, str], ...]
     how: JoinType
     condition: str | None = None
@@ -124,6 +125,7 @@ class UnionByName(Operator):
     """Combines the rows of several inputs; a column that one of them does not have is NULL in its rows."""
 
     default_name: ClassVar[str] = "Union by Name"
+    sees_single_rows: ClassVar[bool] = True
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
         return common(inputs, fills=True)

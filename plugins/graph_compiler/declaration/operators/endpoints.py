@@ -101,6 +101,36 @@ class Source(Operator):
                 hint="a filter on a column of times reads the rows of the run's own day",
             )
 
+    def unbounded_problems(self) -> Iterator[Problem]:
+        """Yield why it cannot be read as a stream; a graph may have it nevertheless."""
+        connector = self.connector
+        if self.has_position:
+            yield Problem(
+                message="unbounded and only_new are set: the first is a stream, the second a batch of what is new",
+                allowed="one of them",
+            )
+        if not isinstance(connector, FileConnector) or not connector.is_listed_once:
+            kind = getattr(connector, "format", type(connector).__name__)
+            yield Problem(
+                message=f"it never ends, and {kind} is not read as a stream",
+                allowed="files that arrive: Csv, Json, Parquet, Orc, Text, Files of these",
+                hint="only_new reads what is new, run by run, also from databases and tables",
+            )
+            return
+        if connector.schema is None and connector.spark_format.lower() != "text":
+            yield Problem(
+                message="it never ends, and has no schema=: the files to come have no columns yet",
+                allowed='schema="id BIGINT, amount DECIMAL(9, 2)"',
+                hint="`graph-compiler dry-run --infer` prints the columns of the files that are there",
+            )
+        if len(connector.paths) > 1:
+            yield Problem(message=f"it never ends, and has {len(connector.paths)} paths", allowed="one folder")
+        elif "{{" in connector.one_path or "{%" in connector.one_path:
+            yield Problem(
+                message=f"it never ends, and its path is '{connector.one_path}': each run would have another one",
+                allowed="a path without templates",
+            )
+
     def _lag_problems(self) -> Iterator[Problem]:
         if self.lag is not None and not isinstance(self.only_new, str):
             yield Problem(

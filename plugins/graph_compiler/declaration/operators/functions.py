@@ -71,6 +71,7 @@ class MapPartitions(FunctionOperator):
     """
 
     default_name: ClassVar[str] = "Map Partitions"
+    sees_single_rows: ClassVar[bool] = True
     schema: str = ""
     batches: Batches = Batches.PANDAS
 

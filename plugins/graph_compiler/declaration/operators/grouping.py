@@ -23,6 +23,7 @@ class Aggregate(Operator):
     """
 
     default_name: ClassVar[str] = "Aggregate"
+    keeps_state: ClassVar[bool] = True
     keys: tuple[str, ...]
     aggregates: tuple[tuple[str, str], ...]
     grouping_sets: tuple[tuple[str, ...], ...] | None = None
@@ -81,6 +82,7 @@ class WindowAggregate(Operator):
     """One row for each key and window: the keys, `window_start`, `window_end`, then the aggregates."""
 
     default_name: ClassVar[str] = "Window"
+    keeps_state: ClassVar[bool] = True
     gathers: ClassVar[bool] = True
     keys: tuple[str, ...]
     window: Window

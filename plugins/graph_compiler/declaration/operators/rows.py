@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from typing import ClassVar
 
@@ -16,6 +17,7 @@ from graph_compiler.declaration.operators.known_columns import (
     names_twice,
     type_of_text,
 )
+from graph_compiler.declaration.windows import duration_of, wrong_interval
 from graph_compiler.errors import Problem
 
 _COLUMNS = "names of columns, at least one"
@@ -26,6 +28,7 @@ class Filter(Operator):
     """Keeps rows for which `condition` is true; the others (false, NULL) go to the side output `rejects`, if named."""
 
     default_name: ClassVar[str] = "Filter"
+    sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     condition: str
     rejects: str | None = None
@@ -51,6 +54,7 @@ class Filter(Operator):
 class ColumnOperator(Operator):
     """The base class: column names and their expressions, in order."""
 
+    sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     columns: tuple[tuple[str, str], ...]
 
@@ -101,10 +105,41 @@ class WithColumns(ColumnOperator):
 
 
 @dataclass(frozen=True, slots=True)
+class TimestampsAndWatermarks(Operator):
+    """Says which column is the event time of rows, and by how much they come out of order at most.
+
+    On a stream, the watermark is the latest time so far, less that. What is older is late. A batch has all its rows,
+    and nothing is late there.
+    """
+
+    default_name: ClassVar[str] = "Timestamps/Watermarks"
+    sees_single_rows: ClassVar[bool] = True
+    keeps_order: ClassVar[bool] = True
+    time: str
+    max_out_of_orderness: str
+
+    def columns_after(self, inputs: Sequence[Known]) -> Known:
+        return inputs[0]
+
+    def columns_used(self) -> tuple[ColumnUse, ...]:
+        return named([self.time])
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield a length that is no interval, or with which Spark would leave out rows of the latest time."""
+        message = f"its max_out_of_orderness is {self.max_out_of_orderness!r}"
+        if allowed := wrong_interval(self.max_out_of_orderness):
+            yield Problem(message=message, allowed=allowed)
+        elif duration_of(self.max_out_of_orderness) < timedelta(milliseconds=1):
+            hint = "with less, rows would be late that have the same time as the latest one"
+            yield Problem(message=message, allowed="at least 1 millisecond", hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
 class Drop(Operator):
     """Removes these columns; a missing one is an error."""
 
     default_name: ClassVar[str] = "Drop"
+    sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     columns: tuple[str, ...]
 
@@ -128,6 +163,7 @@ class Rename(Operator):
     """Renames columns, in their places: (old, new). A missing one is an error."""
 
     default_name: ClassVar[str] = "Rename"
+    sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     names: tuple[tuple[str, str], ...]
 
@@ -154,6 +190,7 @@ class Cast(Operator):
     """Changes the types of columns, in their places: (column, Spark type). A value that does not fit is an error."""
 
     default_name: ClassVar[str] = "Cast"
+    sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     types: tuple[tuple[str, str], ...]
 
@@ -186,6 +223,7 @@ class FlatMap(Operator):
     """
 
     default_name: ClassVar[str] = "Flat Map"
+    sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     generator: str
     columns: tuple[str, ...]

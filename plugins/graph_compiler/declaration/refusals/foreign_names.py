@@ -355,7 +355,6 @@ _PYFLINK: Mapping[str, str] = {
     # DataStream
     "add_sink": "`sink_to(Parquet(path))`",
     "assign_timestamps": _WATERMARKS,
-    "assign_timestamps_and_watermarks": _WATERMARKS,
     "async_wait": _BATCHES,
     "close_with": "`iterate(function, max_iterations=10)` repeats a function of a DataFrame",
     "collect_async": _ROWS,

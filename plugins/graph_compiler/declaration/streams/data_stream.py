@@ -20,6 +20,7 @@ from graph_compiler.declaration.operators import (
     Deduplicate,
     Merge,
     Sink,
+    TimestampsAndWatermarks,
     WindowAggregate,
 )
 from graph_compiler.declaration.parameters.parameter import Argument
@@ -64,6 +65,14 @@ class DataStream(RowMethods, FunctionMethods, ContractMethods, PartitioningMetho
     def aggregate(self, aggregates: _Columns = None, /, **expressions: str) -> DataStream:
         """Return one row for all rows: `aggregate(flights="count(*)")`; one per key after `key_by`."""
         return self._one_input(AggregateAll((*(aggregates or {}).items(), *expressions.items())))
+
+    def assign_timestamps_and_watermarks(self, time: str, *, max_out_of_orderness: str) -> DataStream:
+        """Let `time` be the event time of rows, which come out of order by `max_out_of_orderness` at most.
+
+        On a stream, a row that is later than that is left out of its window; a batch has all its rows.
+        """
+        operator = TimestampsAndWatermarks(time, max_out_of_orderness)
+        return self._one_input(operator, inherits_parallelism=True)
 
     def window_all(self, window: Window) -> WindowedStream:
         """Group all rows by windows of event time."""

@@ -29,7 +29,13 @@ class Stream(HasSettings):
     """The output of one transformation, as an environment and an id."""
 
     def _one_input(
-        self, operator: Operator, state_keys: tuple[str, ...] = (), name: str | None = None, *, expensive: bool = False
+        self,
+        operator: Operator,
+        state_keys: tuple[str, ...] = (),
+        name: str | None = None,
+        *,
+        expensive: bool = False,
+        inherits_parallelism: bool = False,
     ) -> DataStream:
         input = self._gathered() if operator.is_non_parallel else self
         return self.environment.add(
@@ -42,6 +48,7 @@ class Stream(HasSettings):
                 settings=OperatorSettings(parallelism=1 if operator.is_non_parallel else None, expensive=expensive),
                 state_keys=state_keys,
                 declared_at=caller_location(),
+                inherits_parallelism=inherits_parallelism,
             )
         )
 

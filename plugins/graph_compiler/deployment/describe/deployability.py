@@ -21,6 +21,7 @@ from graph_compiler.deployment.targets.submit_settings import submit_problems
 from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.stream_graph import JobType, StreamGraph
+from graph_compiler.graphs.stream_queries import StreamQueries
 from graph_compiler.options.flink_options import why_without_meaning
 from graph_compiler.options.model import PipelineOptions
 from graph_compiler.tested_versions import SPARK, installed_version, minor_of
@@ -28,6 +29,8 @@ from graph_compiler.tested_versions import SPARK, installed_version, minor_of
 
 def check_deployable(compiled: CompiledPipeline) -> None:
     """Raise InvalidPipelineError for features of a compiled pipeline that Spark cannot run."""
+    if wrong := tuple(StreamQueries(compiled.stream_graph).problems()):
+        raise InvalidPipelineError(compiled.pipeline.name, wrong)
     if reason := _why_not_deployable(compiled):
         raise InvalidPipelineError(compiled.pipeline.name, [reason])
     if not any(isinstance(node.operator, Sink | ContractOperator) for node in compiled.stream_graph.nodes):
@@ -38,14 +41,14 @@ def check_deployable(compiled: CompiledPipeline) -> None:
         raise InvalidPipelineError(compiled.pipeline.name, unsupported)
     if repeated := tuple(_sinks_of_one_name(compiled.pipeline)):
         raise InvalidPipelineError(compiled.pipeline.name, repeated)
-    wrong = (
+    others = (
         *submit_problems(compiled),
         *find_strangers(compiled.pipeline.airflow, compiled.deployment.slot_sharing_groups),
         *missing_abilities(compiled.options, compiled.pipeline.airflow),
         *_unsupported_formats(compiled.pipeline),
     )
-    if wrong:
-        raise InvalidPipelineError(compiled.pipeline.name, wrong)
+    if others:
+        raise InvalidPipelineError(compiled.pipeline.name, others)
 
 
 def _unsupported_formats(pipeline: Pipeline) -> Iterator[Problem]:
@@ -64,7 +67,7 @@ def _unsupported_formats(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def _checkpointing(options: PipelineOptions) -> str | None:
-    """Return the key of a checkpoint option that is set: Flink's rules use it only in STREAMING graphs."""
+    """Return the key of a checkpoint option that is set."""
     for name, field in PipelineOptions.model_fields.items():
         is_set = getattr(options, name) != field.default
         if is_set and str(field.alias).startswith("execution.checkpointing."):
@@ -146,10 +149,6 @@ def _why_not_deployable(compiled: CompiledPipeline) -> Problem | None:
                 hint=INSTEAD_OF_ITERATIONS,
                 declared_at=node.declared_at,
             )
-    if compiled.stream_graph.job_type is JobType.STREAMING:
-        return Problem(
-            message="execution.runtime-mode is STREAMING", allowed="BATCH; streaming pipelines cannot be deployed yet"
-        )
     if compiled.execution_graph is None:
         undecided = [v.name for v in compiled.job_graph.vertices if v.parallelism is None]
         return Problem(
@@ -157,6 +156,11 @@ def _why_not_deployable(compiled: CompiledPipeline) -> Problem | None:
             allowed="Default, which leaves it to Spark; or .set_parallelism() of every operator",
         )
     if key := _checkpointing(compiled.options):
+        if compiled.stream_graph.job_type is JobType.STREAMING:
+            return Problem(
+                message=f"option '{key}' is set, and a run reads what is new in batches, each of which is a checkpoint",
+                hint="leave it out",
+            )
         return Problem(message=f"option '{key}' is set, and the job is BATCH", hint=why_without_meaning(key))
     if any(data_set.result_type.is_hybrid for data_set in compiled.job_graph.data_sets):
         return Problem(message="it has hybrid results", allowed="AUTO, ALL_EXCHANGES_BLOCKING, ALL_EXCHANGES_PIPELINED")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 
 from graph_compiler.declaration.operators import Sink, Source
@@ -22,6 +22,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.jvm_settings import RECORDED, STRICT_SOURCES
 from graph_compiler.deployment.documents.position import ReachedSink, SourcePosition
+from graph_compiler.deployment.documents.stream import KeptState, StreamQuery, UnboundedSource
 from graph_compiler.deployment.documents.wire import digest, to_wire
 from graph_compiler.deployment.plans.plan_record import PlanRecord, plan_record
 from graph_compiler.errors import InvalidPipelineError
@@ -30,6 +31,7 @@ from graph_compiler.graphs.job_graph import JobEdge, JobVertex
 from graph_compiler.graphs.regions import DeploymentRegion
 from graph_compiler.graphs.shared_results import SharedReads, computed_once
 from graph_compiler.graphs.stream_graph import StreamEdge, StreamNode
+from graph_compiler.graphs.stream_queries import StreamQueries
 from graph_compiler.identifiers import IntermediateDataSetId, JobEdgeId, JobVertexId, OperatorId, RegionId, TaskName
 
 Output = tuple[int, str | None]
@@ -93,7 +95,7 @@ class PipelineDescriptor:
 def describe_pipeline(compiled: CompiledPipeline) -> PipelineDescriptor:
     """Describe every region, and their plan.
 
-    Raises InvalidPipelineError for an iteration and for a streaming pipeline, which can be compiled but not deployed.
+    Raises InvalidPipelineError for what can be compiled, but not deployed: iterations, what has no end on a stream.
     """
     try:
         check_deployable(compiled)
@@ -136,6 +138,7 @@ def _facts(compiled: CompiledPipeline) -> _Facts:
         subtasks={vertex.id: vertex.parallelism for vertex in execution_graph.vertices},
         operator_ids=operator_ids(compiled),
         positions=tuple(_positions(compiled)),
+        streams=StreamQueries(compiled.stream_graph),
         shared=computed_once(compiled),
         orders={sink.id: order.order_by for sink, order in row_orders(compiled.pipeline) if order.lost_at is None},
     )
@@ -157,6 +160,7 @@ class _Facts:
     orders: Mapping[int, tuple[str, ...]]
     """The order of each sink whose rows are in one, if it can still be computed."""
     positions: tuple[SourcePosition, ...]
+    streams: StreamQueries
     shared: Mapping[int, SharedReads]
 
     def staged_input(self, edge: StreamEdge) -> StagedInput | None:
@@ -281,6 +285,30 @@ def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> R
             for id, reads in facts.shared.items()
             if id in node_ids
         ),
+        stream=_stream_query(node_ids, facts),
+    )
+
+
+def _stream_query(node_ids: Set[int], facts: _Facts) -> StreamQuery | None:
+    """Return the query of a region, None if its rows end."""
+    queries = facts.streams
+    sources = queries.sources(node_ids)
+    if not sources:
+        return None
+    return StreamQuery(
+        sources=tuple(
+            UnboundedSource(node_id=each.id, uid=str(each.settings.uid), name=each.declared_name) for each in sources
+        ),
+        state=tuple(
+            KeptState(
+                operator_id=facts.operator_ids[each.id],
+                name=each.declared_name,
+                fingerprint=facts.fingerprints[each.id],
+            )
+            for each in queries.stateful
+            if each.id in node_ids
+        ),
+        updates=queries.updates(node_ids),
     )
 
 

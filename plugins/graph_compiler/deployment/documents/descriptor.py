@@ -20,6 +20,7 @@ from graph_compiler.declaration.retention import Retention
 from graph_compiler.deployment.documents.position import SourcePosition
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.stream import StreamQuery
 from graph_compiler.deployment.documents.wire import FLAT, from_json, to_json
 from graph_compiler.errors import SourceLocation
 from graph_compiler.extensions import UNSAID
@@ -140,7 +141,7 @@ class RegionDescriptor:
     `resource_profile` is that of its slot sharing group, None if only a name was declared. `artifacts` are those of the
     whole pipeline: a task that recomputes a lost result runs the functions of the task that made it. `shares_task` is
     the task that runs it, None if that has the region's name. `positions` are those of its own sources, and of others
-    whose rows its sinks write.
+    whose rows its sinks write. `stream` is its query if its rows never end.
     """
 
     pipeline: str
@@ -155,6 +156,7 @@ class RegionDescriptor:
     shares_task: TaskName | None = field(default=None, metadata={UNSAID: True})
     positions: tuple[SourcePosition, ...] = field(default=(), metadata={UNSAID: True})
     computed_once: tuple[SharedResult, ...] = field(default=(), metadata={UNSAID: True})
+    stream: StreamQuery | None = field(default=None, metadata={UNSAID: True})
 
     @property
     def task_name(self) -> TaskName:

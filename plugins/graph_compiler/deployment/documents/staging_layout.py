@@ -28,6 +28,10 @@
     …/sinks/<n>-<operator id>.begun.json, …/sinks/<n>-<operator id>.done.json
     …/runs/<run>.json                         the number of a run's increment
     …/known/<n>.json                          all that was consumed before entry n, in one document
+<root>/.streams/<pipeline, as `RunIdentity.owner`>/sources/<uid of a source>.json    its stream; kept like positions
+<root>/.streams/<pipeline>/<stream>/checkpoint/                             Spark's: offsets, commits, state
+    …/queries/<n>.json                        which queries have used it
+    …/turns/<n>.json                          which executions have had it
 <root>/.trash/                                what `staging gc` is removing
 """
 
@@ -47,7 +51,7 @@ DRIVER, REPORT, OUTCOME = "driver.json", "report.json", "outcome.json"
 KEPT, DISCARDED = "kept.json", "discarded.json"
 PROGRESS, SECRETS = "progress.json", "secrets.json"
 MARKER = "run.json"
-TARGETS, TRASH, POSITIONS = ".targets", ".trash", ".positions"
+TARGETS, TRASH, POSITIONS, STREAMS = ".targets", ".trash", ".positions", ".streams"
 INTENT, DONE = ".intent.json", ".done.json"
 ENDED = ".end.json"
 PREPARED, REMOVED = "prepared", ".removed.json"
@@ -213,6 +217,45 @@ class PositionLayout:
     def known(self, number: int) -> str:
         """Return the key of the document with all that was consumed before an entry."""
         return f"{self.all_known}/{number}.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamLayout:
+    """Paths of the streams of a pipeline. `owner` is `RunIdentity.owner`."""
+
+    root: str
+    owner: str
+
+    @property
+    def folder(self) -> str:
+        """Return the folder of all of them."""
+        return streams_of(self.root, self.owner)
+
+    @property
+    def sources(self) -> str:
+        """Return the folder of the records whose stream a source's is."""
+        return f"{self.folder}/sources"
+
+    def source(self, uid: str) -> str:
+        """Return the key of the record whose stream a source's is."""
+        return f"{self.sources}/{path_segment(uid)}.json"
+
+    def checkpoint(self, stream_id: str) -> str:
+        """Return the folder of Spark's checkpoint."""
+        return f"{self.folder}/{stream_id}/checkpoint"
+
+    def queries(self, stream_id: str) -> str:
+        """Return the folder of the records of queries."""
+        return f"{self.folder}/{stream_id}/queries"
+
+    def turns(self, stream_id: str) -> str:
+        """Return the folder of the records of drivers."""
+        return f"{self.folder}/{stream_id}/turns"
+
+
+def streams_of(root: str, owner: str | None = None) -> str:
+    """Return the folder of all streams, or of those of one pipeline."""
+    return f"{root}/{STREAMS}" + ("" if owner is None else f"/{path_segment(owner)}")
 
 
 def positions_of(root: str, owner: str | None = None) -> str:

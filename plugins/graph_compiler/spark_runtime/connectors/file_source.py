@@ -23,7 +23,8 @@ from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.connectors.first_bytes import encoding_hints, is_utf8
 from graph_compiler.spark_runtime.connectors.folder_values import refuse_columns_in_both
 from graph_compiler.spark_runtime.connectors.missing_files import columns_of_no_rows, rows_if_missing
-from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
+from graph_compiler.spark_runtime.connectors.source import Found, Reading, as_declared, read
+from graph_compiler.spark_runtime.connectors.streamed_files import stream_files
 from graph_compiler.spark_runtime.connectors.text_records import TextFiles, list_lines
 from graph_compiler.spark_runtime.connectors.typed_files import TypedFiles, held_schema, no_columns, or_no_files
 from graph_compiler.spark_runtime.failures.causes import read_cause
@@ -58,6 +59,21 @@ def _(connector: FileConnector, reading: Reading) -> Found:
         return _typed(connector, spark)
     held = _columns(connector, spark)
     return Found(rows=load_files(_reader(connector, spark).schema(held), paths_of(connector)), schema=held)
+
+
+def read_stream(connector: FileConnector, spark: SparkSession) -> DataFrame:
+    """Return the rows of files that arrive, as a stream, with the declared columns.
+
+    The fields of text files are checked with each row. The rest is checked for the files of each batch.
+    """
+    if isinstance(connector, RecordFiles) and connector.is_checked:
+        found = _checked(connector, spark, scans=False, is_stream=True)
+    else:
+        columns = parse_schema(str(connector.schema))
+        options = reveal_all({**connector.read_options(), **connector.spark_options()})
+        rows = stream_files(connector, spark, connector.spark_format, options, columns)
+        found = Found(rows=rows, schema=columns)
+    return as_declared(connector, found)
 
 
 def _no_rows(connector: FileConnector, spark: SparkSession) -> Found:
@@ -96,9 +112,9 @@ def _columns(connector: FileConnector, spark: SparkSession) -> StructType:
     return StructType(fields)
 
 
-def _checked(connector: RecordFiles, spark: SparkSession, *, scans: bool) -> Found:
+def _checked(connector: RecordFiles, spark: SparkSession, *, scans: bool, is_stream: bool = False) -> Found:
     _refuse_options(connector)
-    listed = list_lines(connector, spark)
+    listed = list_lines(connector, spark, is_stream=is_stream)
     folders, held = listed.schema.fields[1:], _columns(connector, spark)
     names = {field.name.lower() for field in folders}
     known = {field.name.lower(): field for field in held}
@@ -112,6 +128,7 @@ def _checked(connector: RecordFiles, spark: SparkSession, *, scans: bool) -> Fou
         folders=StructType([known.get(field.name.lower(), field) for field in folders]),
         header=columns.names if connector.has_header else None,
         is_inferred=connector.schema is None,
+        is_stream=is_stream,
     )
     if scans:
         _check_headers(files)

@@ -162,6 +162,7 @@ def _(connector: Jdbc, operator_id: OperatorId, sink: Sink, context: SinkContext
         plan_id=context.plan_id,
         operator_id=operator_id,
         execution_id=context.execution_id,
+        batch=context.batch,
         target=f"jdbc:{table.place}",
         rows=0,
         bytes=0,

@@ -179,6 +179,7 @@ def _(connector: FunctionSink, operator_id: OperatorId, _: Sink, context: SinkCo
         plan_id=context.plan_id,
         operator_id=operator_id,
         execution_id=context.execution_id,
+        batch=context.batch,
         target=place,
         rows=0,
         bytes=0,

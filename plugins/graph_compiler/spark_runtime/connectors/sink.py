@@ -44,6 +44,8 @@ from graph_compiler.staging.store.staging_store import StagingStore
 class SinkContext:
     """The execution a sink belongs to. `is_same_root`: whether the staging root is still the one it started with.
 
+    `batch` is that of its stream, None if its rows end.
+
     `previous` returns the versions of targets that its rows were computed from; `reads_again` what to do so that one of
     them is read again, None if the next attempt does that.
     """
@@ -55,6 +57,7 @@ class SinkContext:
     region_id: RegionId
     execution_id: str
     run_date: str | None = None
+    batch: str | None = None
     is_same_root: Callable[[], bool] = lambda: True
     previous: Callable[[], tuple[PreviousRead, ...]] = tuple
     reads_again: Callable[[PreviousRead], str | None] = lambda _: None
@@ -67,6 +70,7 @@ class SinkContext:
             layout=self.layout,
             plan_id=self.plan_id,
             run_date=self.run_date,
+            batch=self.batch,
             is_same_root=self.is_same_root,
         )
 

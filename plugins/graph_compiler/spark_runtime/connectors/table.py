@@ -125,6 +125,7 @@ def _(connector: Table, operator_id: OperatorId, sink: Sink, context: SinkContex
         plan_id=context.plan_id,
         operator_id=operator_id,
         execution_id=context.execution_id,
+        batch=context.batch,
         target=place,
         rows=0,
         bytes=0,

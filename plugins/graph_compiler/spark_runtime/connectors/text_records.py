@@ -29,6 +29,7 @@ from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.columns.strict_values import TextFormat, sql_literal
 from graph_compiler.spark_runtime.connectors.json_numbers import items_of_list, overflows_in_list, with_exact_numbers
 from graph_compiler.spark_runtime.connectors.source import MISFIT
+from graph_compiler.spark_runtime.connectors.streamed_files import stream_files
 from graph_compiler.spark_runtime.positions.new_files import paths_of
 from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.spark_runtime.secret_values import reveal_all
@@ -108,6 +109,7 @@ class TextFiles:
     folders: StructType
     header: Sequence[str] | None
     is_inferred: bool
+    is_stream: bool = False
 
     def read(self) -> DataFrame:
         """Return the rows; if the source has `rejects`, also the misfits, with the column MISFIT.
@@ -219,7 +221,9 @@ class TextFiles:
         if not self.has_lines:
             return self._records_of_spark()
         folders = [quoted(name) for name in self.folders.names]
-        listed = list_lines(self.connector, self.listed.sparkSession, self.folders) if folders else self.listed
+        listed = self.listed
+        if folders:
+            listed = list_lines(self.connector, listed.sparkSession, self.folders, is_stream=self.is_stream)
         record = _RECORD
         if self._encoding is not None:
             record = f"decode(CAST({_RECORD} AS BINARY), {sql_literal(self._encoding)}) AS {_RECORD}"
@@ -287,8 +291,14 @@ class TextFiles:
         options |= {"columnPruning": "false", "multiLine": "true"}
         texts = [StructField(_value(n), StringType()) for n in range(len(self.columns) + _MORE)]
         corrupt = StructField(_CORRUPT, StringType())
-        reader = self.listed.sparkSession.read.format("csv").options(**options)
-        found = load_files(reader.schema(StructType([*texts, *self.folders, corrupt])), paths_of(self.connector))
+        found = _load(
+            self.connector,
+            self.listed.sparkSession,
+            "csv",
+            options,
+            StructType([*texts, *self.folders, corrupt]),
+            is_stream=self.is_stream,
+        )
         record = _CORRUPT
         if end := options.get("linesep"):  # Spark leaves out only line breaks
             ends = f"endswith({_CORRUPT}, {sql_literal(end)})"
@@ -487,7 +497,23 @@ class TextFiles:
         return rf"(?s)\A{field}(?:{s}{field})*+\z"
 
 
-def list_lines(connector: RecordFiles, spark: SparkSession, folders: StructType | None = None) -> DataFrame:
+def _load(
+    connector: RecordFiles,
+    spark: SparkSession,
+    format: str,
+    options: Mapping[str, str],
+    columns: StructType,
+    *,
+    is_stream: bool,
+) -> DataFrame:
+    if is_stream:
+        return stream_files(connector, spark, format, options, columns)
+    return load_files(spark.read.format(format).options(**options).schema(columns), paths_of(connector))
+
+
+def list_lines(
+    connector: RecordFiles, spark: SparkSession, folders: StructType | None = None, *, is_stream: bool = False
+) -> DataFrame:
     """Return the lines of a source's files, and the columns of their folders; their types are Spark's, or given."""
     options = reveal_all({n.lower(): v for n, v in connector.spark_options().items()})
     more: dict[str, str] = {}
@@ -496,11 +522,10 @@ def list_lines(connector: RecordFiles, spark: SparkSession, folders: StructType 
             more["wholetext"] = "true"
         elif encoding := _encoding_of(options):  # that of the ends of lines
             more["encoding"] = encoding
-    reader = spark.read.format("text")
     known = {name: value for name, value in options.items() if name in _OF_LINES}
-    reader = reader.options(**known, **more)
     line = StructField(_RECORD, StringType())
-    return load_files(reader.schema(StructType([line, *(folders or ())])), paths_of(connector))
+    columns = StructType([line, *(folders or ())])
+    return _load(connector, spark, "text", known | more, columns, is_stream=is_stream)
 
 
 def _struct_of(misfits: Sequence[MisfitRule]) -> str:

@@ -18,6 +18,7 @@ from graph_compiler.declaration.operators import (
     Select,
     Sort,
     Source,
+    TimestampsAndWatermarks,
     TopN,
     WithColumns,
 )
@@ -56,6 +57,12 @@ def _(operator: WithColumns, inputs: list[DataFrame], scope: Scope) -> DataFrame
     ]
     added = [scope.named((column,)) for column in new.values()]
     return scope.select(", ".join([*kept, *added]), inputs[0])
+
+
+@main_output.register
+def _(operator: TimestampsAndWatermarks, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    require_columns(inputs[0], (operator.time,))
+    return inputs[0].withWatermark(operator.time, operator.max_out_of_orderness)
 
 
 @main_output.register

@@ -165,6 +165,7 @@ class Publisher:
             merged=ticket.mode is SinkMode.MERGE,
             file=folder.new_file(self._execution),
             run_date=self.ledger.run_date,
+            batch=self.ledger.batch,
             rows=count,
             bytes=sum(file.bytes for file in files),
         )

@@ -183,6 +183,8 @@ class SinkCommitter(OperatorCoordinator):
         assert self._opened is not None, "it was started"
         self._place = self._opened.prepares()
         if self._place is not None:
+            if self._context.batch is not None:  # the batch before has left nothing
+                self._context.store.delete(self._key(REMOVED))
             self._record(".json", to_json(self._preparation(self._place)))
         self._prepared = self._opened.prepare(rows)
         return self._prepared.rows
@@ -238,9 +240,11 @@ class SinkCommitter(OperatorCoordinator):
             self._record(REMOVED, why)
 
     def _record(self, ending: str, content: str) -> None:
+        self._context.store.put_if_absent(self._key(ending), content.encode())
+
+    def _key(self, ending: str) -> str:
         context = self._context
-        key = context.layout.preparation(context.region_id, context.execution_id, self._operator.operator_id, ending)
-        context.store.put_if_absent(key, content.encode())
+        return context.layout.preparation(context.region_id, context.execution_id, self._operator.operator_id, ending)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from graph_compiler.deployment.documents.report import (
     SourceFiles,
     UncomparedRead,
 )
+from graph_compiler.deployment.documents.stream import ReadBatch
 from graph_compiler.errors import StagingError
 from graph_compiler.spark_runtime.connectors import SinkContext
 from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is, shared_snapshots
@@ -63,6 +64,7 @@ class RegionResult:
     uncompared: tuple[UncomparedRead, ...]
     schemas: tuple[OperatorSchema, ...]
     increments: tuple[ReadIncrement, ...] = ()
+    batches: tuple[ReadBatch, ...] = ()
 
 
 def run_region(
@@ -107,6 +109,7 @@ def _run(
         region_id=region.region_id,
         execution_id=attempt.execution_id,
         run_date=run_date_of(task),
+        batch=seams.batch,
         is_same_root=same_root(store, layout),
         previous=lambda: oldest([*versions.found, *failover.previous()]),
         reads_again=partial(how_to_read_again, task, store),

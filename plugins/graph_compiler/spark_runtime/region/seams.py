@@ -53,6 +53,8 @@ class Seams:
     on_begin: Begins = _ignore
     looks: Looks = _ignore
     notify: Notify = _ignore
+    batch: str | None = None
+    """The batch of a stream that the rows are: whatever execution publishes it, it counts once."""
 
     @property
     def writes_sinks(self) -> bool:

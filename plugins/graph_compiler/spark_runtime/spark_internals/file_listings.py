@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ from pyspark.sql.types import StructType
 
 from graph_compiler.spark_runtime.spark_internals.java import (
     Py4JJavaError,
+    hadoop_configuration,
     java_class,
     java_class_name,
     java_identity,
@@ -127,6 +129,17 @@ def versions_again(spark: SparkSession, listing: Listing) -> Iterator[FileVersio
     for name in _FILTERS:
         options = getattr(options, "$minus")(name)
     yield from _listed_now(spark, listing.index.rootPaths(), options)
+
+
+def versions_of(spark: SparkSession, paths: Iterable[str]) -> dict[str, int]:
+    """Return when each of some files was modified, in milliseconds; without those that are not there."""
+    hadoop_path, conf = java_class(spark, "org.apache.hadoop.fs.Path"), hadoop_configuration(spark)
+    found = {}
+    for path in paths:
+        java = hadoop_path(path)
+        with suppress(Py4JJavaError):  # it is not there
+            found[path] = int(java.getFileSystem(conf).getFileStatus(java).getModificationTime())
+    return found
 
 
 def versions_below(spark: SparkSession, paths: Iterable[str], options: Mapping[str, str]) -> Iterator[FileVersion]:

@@ -37,6 +37,7 @@ _FIXED_RDDS = frozenset(
 )
 """RDDs whose records were on the driver, or were kept when the plan was made."""
 _PYTHON_RDD = "PythonRDD"
+_STREAM = "StreamingRelation"
 _PINNED = "graph_compiler.listing"
 """An option that no reader of Spark has: two relations are equal if their paths and options are."""
 
@@ -117,9 +118,22 @@ def plan_leaves(rows: DataFrame) -> list[PlanLeaf]:
     return [PlanLeaf(kind, listing_of(leaf), leaf) for kind, leaf in kinds if kind not in _REFERENCES]
 
 
+def stream_folders(rows: DataFrame) -> list[str]:
+    """Return the folders that a stream reads, each source once, in the order in which Spark numbers them.
+
+    `MicroBatchExecution`: 4.1 to 4.3. Equal relations are one source.
+    """
+    relations: list[Any] = []
+    for leaf in plan_leaves(rows):
+        if leaf.kind == _STREAM and not any(each.equals(leaf.node) for each in relations):
+            relations.append(leaf.node)
+    return [str(each.dataSource().options().apply("path")) for each in relations]
+
+
 def own_leaves(rows: DataFrame, inputs: Sequence[DataFrame]) -> list[PlanLeaf]:
     """Return the leaves of an analyzed plan that are not leaves of its inputs, without rows on the driver.
 
+    Nor streams: the offsets of a batch say what it has, whenever it is computed.
     Spark compares most of them in a few calls; only if some are left are the plans walked through.
     """
     if not _may_have_more(analyzed_plan(rows), inputs):
@@ -128,7 +142,7 @@ def own_leaves(rows: DataFrame, inputs: Sequence[DataFrame]) -> list[PlanLeaf]:
     for leaf in (leaf for each in inputs for leaf in plan_leaves(each)):
         known.put(leaf.identity, True)
     found = _walk(rows.sparkSession, analyzed_plan(rows))
-    return [leaf for leaf in found if not known.containsKey(leaf.identity)]
+    return [leaf for leaf in found if leaf.kind != _STREAM and not known.containsKey(leaf.identity)]
 
 
 def with_listing(rows: DataFrame, leaves: Iterable[tuple[PlanLeaf, Listing]]) -> DataFrame:

@@ -9,7 +9,6 @@ Executions with a descriptor and no number (of an earlier version, or dead in be
 from __future__ import annotations
 
 import os
-import re
 import socket
 import time
 from dataclasses import dataclass
@@ -20,10 +19,9 @@ from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import DamagedDocumentError, ExecutionClaimedError, OtherVersionError
 from graph_compiler.identifiers import RegionId, path_segment
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
+from graph_compiler.staging.store.numbered_documents import numbered, numbers_in, put_behind
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
-
-_NAME = re.compile(r"(0|[1-9][0-9]*)\.json", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,11 +36,7 @@ def begin(store: StagingStore, task: TaskDeploymentDescriptor) -> bool:
     region_id, execution_id = task.region.region_id, task.attempt.execution_id
     if not store.put_if_absent(AttemptDocuments.of(task, store).descriptor, task.to_json().encode()):
         return False
-    folder = task.layout.order(region_id)
-    content = to_json(Turn(execution_id=execution_id))
-    number = max(_numbers(store, folder), default=-1) + 1
-    while not store.put_if_absent(f"{folder}/{number}.json", content.encode()):
-        number += 1
+    put_behind(store, task.layout.order(region_id), to_json(Turn(execution_id=execution_id)).encode())
     return True
 
 
@@ -64,9 +58,9 @@ def in_order(store: StagingStore, layout: StagingLayout, region_id: RegionId) ->
 def _turns(store: StagingStore, folder: str) -> dict[str, int]:
     """Return the number of each execution, by the name of its folder."""
     turns: dict[str, int] = {}
-    for number in _numbers(store, folder):
+    for number in numbers_in(store, folder):
         try:
-            turn = get_document(store, f"{folder}/{number}.json", Turn)
+            turn = get_document(store, numbered(folder, number), Turn)
         except DamagedDocumentError as error:
             raise error.hinting(
                 "remove it, and clear the task: its execution then counts as begun before all others"
@@ -74,11 +68,6 @@ def _turns(store: StagingStore, folder: str) -> dict[str, int]:
         if turn is not None:  # otherwise a collection is removing the run
             turns.setdefault(path_segment(turn.execution_id), number)
     return turns
-
-
-def _numbers(store: StagingStore, folder: str) -> list[int]:
-    names = (_NAME.fullmatch(key.rpartition("/")[2]) for key in store.keys(folder))
-    return sorted(int(name[1]) for name in names if name)
 
 
 # Each execution has one driver: a second one, started by a supervisor or a queue, commits nothing.

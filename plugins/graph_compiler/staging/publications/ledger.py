@@ -62,13 +62,15 @@ _OWN_PLACE = (
 class Ledger:
     """The publications of all targets, as one run sees them, with the plan of its task.
 
-    A sink of the run has the same operator id only within a plan: a change of the pipeline may move the id.
+    A sink of the run has the same operator id only within a plan: a change of the pipeline may move the id. A `batch`
+    of a stream is repeated as a run is, by whatever run comes next: what follows says of it what it says of a run.
     """
 
     store: StagingStore
     layout: StagingLayout
     plan_id: str
     run_date: str | None = None
+    batch: str | None = None
     is_same_root: Callable[[], bool] = lambda: True
 
     @property
@@ -106,7 +108,7 @@ class Ledger:
         PublicationError if another sink of this plan than `operator_id` has published to it; None allows any.
         """
         found: list[Publication] = []
-        for number in range(since, before):
+        for number in reversed(range(since, before)):
             try:
                 document = self.records.document(target, number)
             except DamagedDocumentError as error:
@@ -119,7 +121,9 @@ class Ledger:
                 if operator_id is not None:
                     self._refuse_another_sink(document, operator_id)
                 found.append(self.records.publication(target, number))
-        return tuple(found)
+            if self._is_of_an_earlier_batch(document):
+                break  # batches are published one after the other
+        return tuple(reversed(found))
 
     def others_since(self, target: str, own: Publication, before: int) -> bool:
         """Whether other runs have changed the target after this one, or may have: a record may be unreadable."""
@@ -330,7 +334,14 @@ class Ledger:
             )
 
     def _is_of_this_run(self, document: Mapping[str, object]) -> bool:
+        if self.batch is not None or document.get("batch") is not None:
+            return document.get("batch") == self.batch
         return document["identity"] == to_wire(self.layout.identity)
+
+    def _is_of_an_earlier_batch(self, document: Mapping[str, object]) -> bool:
+        stream, _, number = (self.batch or "").rpartition("/")
+        other, _, earlier = str(document.get("batch") or "").rpartition("/")
+        return bool(stream) and other == stream and int(earlier) < int(number)
 
     def _refuse_another_sink(self, document: Mapping[str, object], operator_id: OperatorId) -> None:
         if (

@@ -41,6 +41,8 @@ class Publication:
     bytes: int
     zone: str | None = field(default=ZONE, metadata={ABSENT: None})
     """That of the JVM which wrote the rows; None in records of versions that did not pin it."""
+    batch: str | None = field(default=None, metadata={UNSAID: True})
+    """The batch of a stream, which is repeated as a whole; None if its run is."""
     run_date: str | None = field(default=None, metadata={UNSAID: True})
     """The date of its run, in ISO form; None for a run without one, and in records of versions that had none."""
 

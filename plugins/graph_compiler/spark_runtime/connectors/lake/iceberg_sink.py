@@ -331,6 +331,7 @@ def _(connector: Iceberg, operator_id: OperatorId, sink: Sink, context: SinkCont
         plan_id=context.plan_id,
         operator_id=operator_id,
         execution_id=context.execution_id,
+        batch=context.batch,
         target=target,
         rows=0,
         bytes=0,

@@ -1,0 +1,207 @@
+"""What a streaming job is as queries of Spark: which operators keep state, and what Spark cannot do on a stream.
+
+Spark runs the whole of a deployment region as one query, with one checkpoint. In each batch, operators that see single
+rows mean what they mean in a batch job. Others need state, which Spark keeps for aggregates by key (decision 88).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import replace
+from functools import cached_property
+
+from graph_compiler.declaration.connectors import SinkMode
+from graph_compiler.declaration.operators import (
+    Aggregate,
+    ContractOperator,
+    Join,
+    JoinType,
+    Sink,
+    Source,
+    TimestampsAndWatermarks,
+    WindowAggregate,
+)
+from graph_compiler.declaration.windows import EventTimeSessionWindows
+from graph_compiler.errors import Problem
+from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
+
+_INCREMENTS = "a batch pipeline of what is new: only_new=True in place of unbounded=True"
+_MODES = (SinkMode.APPEND, SinkMode.MERGE)
+
+
+class StreamQueries:
+    """The part of a stream graph that never ends: what reads unbounded sources, directly or not."""
+
+    def __init__(self, graph: StreamGraph) -> None:
+        self._graph = graph
+
+    @cached_property
+    def unbounded(self) -> frozenset[int]:
+        """Nodes whose rows never end."""
+        sources = (n.id for n in self._graph.nodes if isinstance(n.operator, Source) and not n.operator.is_bounded)
+        return self._behind(sources)
+
+    @cached_property
+    def stateful(self) -> tuple[StreamNode, ...]:
+        """Nodes for which Spark keeps state, in the graph's order."""
+        return tuple(n for n in self._graph.nodes if n.id in self.unbounded and n.operator.keeps_state)
+
+    def sources(self, nodes: Set[int]) -> tuple[StreamNode, ...]:
+        """Return the unbounded sources among nodes."""
+        own = nodes & self.unbounded
+        return tuple(n for n in self._graph.nodes if n.id in own and isinstance(n.operator, Source))
+
+    def updates(self, nodes: Set[int]) -> bool:
+        """Whether a query emits the new value of a key whenever it changes, and not only what is final."""
+        return any(n.id in nodes and isinstance(n.operator, Aggregate) for n in self.stateful)
+
+    def _behind(self, ids: Iterable[int]) -> frozenset[int]:
+        """Return nodes, and all that read them, directly or not."""
+        found: set[int] = set()
+        pending = list(ids)
+        while pending:
+            if (id := pending.pop()) not in found:
+                found.add(id)
+                pending += (edge.target_id for edge in self._graph.out_edges[id])
+        return frozenset(found)
+
+    def before(self, id: int) -> Iterator[StreamNode]:
+        """Yield the nodes that a node reads, directly or not, each once, the nearest first."""
+        found: set[int] = set()
+        pending = [id]
+        while pending:
+            for edge in self._graph.in_edges[pending.pop(0)]:
+                if edge.source_id not in found:
+                    found.add(edge.source_id)
+                    pending.append(edge.source_id)
+                    yield self._graph.node[edge.source_id]
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield what Spark cannot do on the streams of a job, each with its operator and a way out."""
+        for node in self._graph.nodes:
+            if node.id in self.unbounded:
+                yield from self._problems(node)
+
+    def _problems(self, node: StreamNode) -> Iterator[Problem]:
+        operator = node.operator
+        if any(edge.staging_text is not None for edge in self._graph.out_edges[node.id]):
+            yield _at(
+                node,
+                "its rows are staged, and they never end",
+                allowed="results of bounded sources; on a stream, all of it is one application",
+                hint="leave out stage()",
+            )
+        if isinstance(operator, Source):
+            yield from _source_problems(node, operator)
+        elif isinstance(operator, Sink):
+            yield from self._sink_problems(node, operator)
+        elif isinstance(operator, Join):
+            yield from self._join_problems(node, operator)
+        elif operator.keeps_state:
+            yield from self._state_problems(node)
+        elif not operator.sees_single_rows:
+            counts = isinstance(operator, ContractOperator)
+            yield _at(
+                node,
+                f"it {'counts' if counts else 'needs'} all rows of a run, and those of a stream never end",
+                allowed="operators on single rows, joins with bounded streams, aggregates by key, windows",
+                hint=_INCREMENTS,
+            )
+
+    def _join_problems(self, node: StreamNode, join: Join) -> Iterator[Problem]:
+        left, right = (
+            any(e.source_id in self.unbounded for e in self._graph.in_edges[node.id] if e.type_number == number)
+            for number in (1, 2)
+        )
+        if left and right:
+            message, allowed = "both its sides never end", "one side of bounded sources"
+        elif join.how in (
+            (JoinType.INNER,) if right else (JoinType.INNER, JoinType.LEFT, JoinType.SEMI, JoinType.ANTI)
+        ):
+            return
+        else:
+            message = f"its type is {join.how.value}, and the {'left' if left else 'right'} side never ends"
+            allowed = "inner; left, semi and anti if the left side never ends"
+        yield _at(node, message, allowed=allowed, hint=_INCREMENTS)
+
+    def _state_problems(self, node: StreamNode) -> Iterator[Problem]:
+        operator = node.operator
+        before = list(self.before(node.id))
+        if other := next((each for each in before if each.operator.keeps_state and each.id in self.unbounded), None):
+            yield _at(
+                node,
+                f"it reads what '{other.declared_name}' computes, and both keep state",
+                allowed="one operator with state between a source and a sink",
+                hint="publish the first one's rows, and read these by another pipeline",
+            )
+        if isinstance(operator, Aggregate):
+            if operator.grouping_sets is not None:
+                yield _at(node, "it has grouping sets, for which Spark keeps no state", allowed="one set of keys")
+            if window := next((n for n in self.stateful if isinstance(n.operator, WindowAggregate)), None):
+                yield _at(
+                    node,
+                    f"its values change all the time, and those of the windows of '{window.declared_name}' are final",
+                    allowed="one of both in a pipeline",
+                )
+        elif isinstance(operator, WindowAggregate):
+            yield from self._window_problems(node, operator, before)
+
+    def _window_problems(
+        self, node: StreamNode, operator: WindowAggregate, before: list[StreamNode]
+    ) -> Iterator[Problem]:
+        time = operator.window.time
+        marks = [n.operator for n in before if isinstance(n.operator, TimestampsAndWatermarks)]
+        how = f'assign_timestamps_and_watermarks("{time}", max_out_of_orderness="5 minutes")'
+        if not marks:
+            yield _at(node, "nothing says when its windows are complete", hint=f"before it: .{how}")
+        elif len(marks) > 1 or marks[0].time != time:
+            found = " and ".join(f"'{mark.time}'" for mark in marks)
+            yield _at(
+                node,
+                f"its windows are over '{time}', and the event time is {found}",
+                allowed="one event time",
+                hint=how,
+            )
+        if isinstance(operator.window, EventTimeSessionWindows) and not operator.keys:
+            yield _at(node, "its windows are sessions of all rows", allowed="sessions by key: key_by(…).window(…)")
+
+    def _sink_problems(self, node: StreamNode, sink: Sink) -> Iterator[Problem]:
+        if sink.mode not in _MODES or sink.single_file:
+            what = "one file" if sink.single_file else f"mode='{sink.mode}'"
+            yield _at(
+                node,
+                f"it has {what}, and its rows never end: each batch would replace those before",
+                allowed="mode='append'; mode='merge' with keys",
+            )
+        elif sink.mode is SinkMode.APPEND and (
+            source := next(
+                (n for n in self.before(node.id) if isinstance(n.operator, Aggregate) and n.id in self.unbounded), None
+            )
+        ):
+            yield _at(
+                node,
+                f"it appends, and '{source.declared_name}' emits a key again whenever its values change",
+                allowed="mode='merge', with the keys of the aggregate",
+                hint="windows of event time emit each key once: key_by(…).window(TumblingEventTimeWindows(…))",
+            )
+        if sink.partitions:
+            yield _at(node, "it has partitions, which are those of a run", allowed="partition_by alone")
+
+
+def _source_problems(node: StreamNode, source: Source) -> Iterator[Problem]:
+    if node.settings.uid is None:
+        yield _at(
+            node,
+            "it never ends, and has no uid: a change of the pipeline could lose its checkpoint",
+            allowed='.uid("orders"); in YAML, uid: orders',
+        )
+    for problem in source.unbounded_problems():
+        yield replace(problem, operator=node.declared_name, declared_at=node.declared_at)
+    if node.operator.output_tags():
+        yield _at(node, "it sets records aside, and that is not possible on a stream", allowed="on_misfit='fail'")
+
+
+def _at(node: StreamNode, message: str, *, allowed: str | None = None, hint: str | None = None) -> Problem:
+    return Problem(
+        operator=node.declared_name, message=message, allowed=allowed, hint=hint, declared_at=node.declared_at
+    )

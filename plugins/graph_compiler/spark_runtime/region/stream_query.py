@@ -1,0 +1,348 @@
+"""Run a region whose rows never end: one query of Spark, whose batches are published one after the other.
+
+    offsets of batch n are logged ─▶ its rows reach foreachBatch ─▶ all sinks publish it ─▶ batch n is committed
+                 └── a driver that dies in between: the next one has the same rows under the same number ──┘
+
+All operators but the sinks are in Spark's query. Each batch is a region of its own for `run_region`: its rows are the
+sources, and the ledgers of targets know it by stream and number. So it is published once, by whatever driver.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col, struct
+from pyspark.sql.streaming.query import StreamingQuery
+
+from graph_compiler import program_log
+from graph_compiler.declaration.connectors import Connector, FileConnector
+from graph_compiler.declaration.connectors.connector import WhenReadTwice
+from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.deployment.documents.descriptor import (
+    InputDescriptor,
+    OperatorDescriptor,
+    RegionDescriptor,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.deployment.documents.report import Output, Phase
+from graph_compiler.deployment.documents.stream import ReadBatch, StreamQuery
+from graph_compiler.errors import RepeatedReadError
+from graph_compiler.identifiers import counted, quoted
+from graph_compiler.spark_runtime.connectors.file_source import read_stream
+from graph_compiler.spark_runtime.failures.failures import OperatorFailedError
+from graph_compiler.spark_runtime.operators import union
+from graph_compiler.spark_runtime.region.batch_files import BatchFiles
+from graph_compiler.spark_runtime.region.coordination import initialize_on_master
+from graph_compiler.spark_runtime.region.region import RegionResult, run_region
+from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
+from graph_compiler.spark_runtime.region.region_graph import Output as NodeOutput
+from graph_compiler.spark_runtime.region.region_run import RegionRun
+from graph_compiler.spark_runtime.region.seams import PRODUCTION, Seams
+from graph_compiler.spark_runtime.region_metrics import RegionMetrics
+from graph_compiler.spark_runtime.results.staging_area import StagingArea
+from graph_compiler.spark_runtime.spark_internals.java import lit
+from graph_compiler.spark_runtime.spark_internals.plan_leaves import stream_folders
+from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.staging.streams.checkpoint import Checkpoint
+
+LOG = program_log.logger(__name__)
+_NUMBER, _ROW = "graph_compiler_output", "graph_compiler_row_"
+_PARTITIONS = "spark.sql.shuffle.partitions"
+_MOST_BATCHES = 200
+"""How many of its batches a report names, the last ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRows(Connector):
+    """The rows of one output in a batch."""
+
+    when_read_twice: ClassVar[WhenReadTwice] = WhenReadTwice.SAME
+    node_id: int
+    tag: str | None
+
+
+def run_stream(
+    task: TaskDeploymentDescriptor,
+    spark: SparkSession,
+    store: StagingStore,
+    metrics: RegionMetrics,
+    seams: Seams = PRODUCTION,
+) -> RegionResult:
+    """Publish all that is new, batch by batch; return what was published.
+
+    Raises CheckpointError if the query cannot continue its checkpoint, CheckpointTakenError if a later driver has it;
+    else as `run_region`. What a batch has published stays.
+    """
+    query = task.region.stream
+    assert query is not None, "its rows never end"
+    initialize_on_master(task.region.vertices, spark, _run_of(task, spark, store, metrics, None).running)
+    checkpoint = Checkpoint.open(store, task.staging_root, task.identity, task.attempt.execution_id, query)
+    _set_partitions(task.region, spark)
+    stream = _Stream(task=task, store=store, metrics=metrics, seams=seams, checkpoint=checkpoint, spark=spark)
+    stream.run(query)
+    return RegionResult(
+        outputs=tuple(stream.outputs.values()),
+        contracts=(),
+        reads=(),
+        recomputed=(),
+        sources=(),
+        uncompared=(),
+        schemas=stream.evaluation.source_schemas(),
+        batches=tuple(stream.batches),
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Stream:
+    """The batches of one execution."""
+
+    task: TaskDeploymentDescriptor
+    spark: SparkSession
+    store: StagingStore
+    metrics: RegionMetrics
+    seams: Seams
+    checkpoint: Checkpoint
+    outputs: dict[str, Output] = field(default_factory=dict)
+    batches: list[ReadBatch] = field(default_factory=list)
+    evaluation: RegionEvaluation = field(init=False)
+    _region: RegionDescriptor = field(init=False)
+    """That of each batch: its rows, and the sinks."""
+    _sources: tuple[OperatorDescriptor, ...] = ()
+    """Those whose rows never end, as Spark numbers them."""
+    _failure: BaseException | None = None
+
+    def __post_init__(self) -> None:
+        self.evaluation = _evaluation(self.task, self.spark, self.seams)
+        self._region = region_of_batch(self.task.region)
+
+    def run(self, query: StreamQuery) -> None:
+        """Run until nothing is new."""
+        run = _run_of(self.task, self.spark, self.store, self.metrics, self.evaluation)
+        operators = self.evaluation.graph.operators
+        for operator in operators.values():
+            if not isinstance(operator.operator, Sink):
+                run.evaluate(operator)
+        *_, last = (each for each in operators.values() if isinstance(each.operator, Sink))
+        with run.running(last, Phase.PREPARE):
+            started = self._start(query)
+        try:
+            started.awaitTermination()
+        except BaseException:
+            if self._failure is not None:  # Spark has only its text
+                raise self._failure from None
+            raise
+        finally:
+            started.stop()
+
+    def _start(self, query: StreamQuery) -> StreamingQuery:
+        rows = self._rows_of_all()
+        by_folder = {_folder(each): each for each in self.task.region.operators if _folder(each) is not None}
+        self._sources = tuple(by_folder[folder] for folder in stream_folders(rows))
+        mode = "update" if query.updates else "append"
+        writer = rows.writeStream.foreachBatch(self._publish).outputMode(mode).queryName(self.task.region.region_id)
+        return writer.option("checkpointLocation", self.checkpoint.folder).trigger(availableNow=True).start()
+
+    def _rows_of_all(self) -> DataFrame:
+        """Return the rows of all outputs that sinks read, each in a column of its own if there are several."""
+        outputs = {source.connector: self.evaluation.outputs[_output(source)] for source in _sources(self._region)}
+        if len(outputs) == 1:
+            return next(iter(outputs.values()))
+        rows = list(outputs.values())
+        parts = [
+            each.select(
+                lit(number).alias(_NUMBER),
+                *(
+                    struct(*(col(quoted(name)) for name in each.columns)).alias(f"{_ROW}{other}")
+                    if other == number
+                    else lit(None).cast(rows[other].schema).alias(f"{_ROW}{other}")
+                    for other in range(len(rows))
+                ),
+            )
+            for number, each in enumerate(rows)
+        ]
+        return union(parts)
+
+    def _publish(self, rows: DataFrame, number: int) -> None:
+        with program_log.about(self.task.log_fields):
+            try:
+                self._publish_once(rows, number)
+            except BaseException as error:
+                self._failure = self._attributed(error)
+                raise
+
+    def _publish_once(self, rows: DataFrame, number: int) -> None:
+        began = time.monotonic()
+        self.checkpoint.check()
+        session = rows.sparkSession
+        files = BatchFiles.of(self._sources, self.checkpoint.folder, number, session, self.store)
+        files.check()
+        sinks = [each for each in self._region.operators if isinstance(each.operator, Sink)]
+        if len(sinks) > 1:
+            rows.persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            result = self._run_region(rows, number, files)
+        finally:
+            if len(sinks) > 1:
+                rows.unpersist()
+        for output in result.outputs:
+            before = self.outputs.get(output.name)
+            self.outputs[output.name] = output if before is None else _added(before, output)
+        published = sum(output.rows for output in result.outputs)
+        self.batches.append(ReadBatch(number=number, rows=published, seconds=round(time.monotonic() - began, 3)))
+        del self.batches[:-_MOST_BATCHES]
+        LOG.info("batch %s: %s published", number, counted(published, "row"))
+
+    def _run_region(self, rows: DataFrame, number: int, files: BatchFiles) -> RegionResult:
+        given = _given(self._region, rows)
+
+        def read(connector: Connector, spark: SparkSession, splits: int | None) -> DataFrame:
+            assert isinstance(connector, BatchRows), "a batch has no other sources"
+            return given[connector]
+
+        def look(_: RegionRun) -> None:
+            files.check_unchanged()
+            self.checkpoint.check()
+
+        session = rows.sparkSession
+        metrics = RegionMetrics(session, self._region, self.seams.on_begin)
+        result = run_region(
+            replace(self.task, region=self._region),
+            session,
+            self.store,
+            metrics,
+            replace(self.seams, read_source=read, looks=look, batch=self.checkpoint.batch(number)),
+        )
+        for output, count in metrics.committed.items():
+            self.metrics.committed[output] = self.metrics.committed.get(output, 0) + count
+        self.metrics.actions += metrics.actions
+        return result
+
+    def _attributed(self, error: BaseException) -> BaseException:
+        """Return a failure of a batch as one of the operators of the stream, all of which have run for it."""
+        if not isinstance(error, OperatorFailedError):
+            return error
+        graph = self.evaluation.graph
+        operator = graph.operators.get(error.chain[-1].node_id)
+        if operator is None:  # the rows that a sink was given
+            return error
+        failed = OperatorFailedError(graph.chain_of(operator), self.evaluation.schemas, writes=error.writes)
+        failed.__cause__ = error.__cause__
+        return failed
+
+
+def region_of_batch(region: RegionDescriptor) -> RegionDescriptor:
+    """Return the region that publishes one batch: sources of its rows, one for each output, and the sinks."""
+    sinks = [each for each in region.operators if isinstance(each.operator, Sink)]
+    numbers: dict[NodeOutput, int] = {}
+    for edge in (edge for sink in sinks for edge in sink.inputs):
+        numbers.setdefault((edge.node_id, edge.output_tag), -1 - len(numbers))
+    by_node = {each.node_id: each for each in region.operators}
+    sources = tuple(
+        replace(by_node[id], node_id=number, operator=Source(BatchRows(id, tag)), inputs=())
+        for (id, tag), number in numbers.items()
+    )
+
+    def of_batch(edge: InputDescriptor) -> InputDescriptor:
+        return replace(edge, node_id=numbers[edge.node_id, edge.output_tag], output_tag=None)
+
+    only_sinks = region.only({each.node_id for each in sinks}, ()).changed(
+        lambda sink: replace(sink, inputs=tuple(map(of_batch, sink.inputs)))
+    )
+    first = only_sinks.vertices[0]
+    given = replace(first, operators=sources, coordinators=(), initialize_on_master=())
+    return replace(only_sinks, vertices=(given, *only_sinks.vertices), stream=None, computed_once=())
+
+
+def _sources(region: RegionDescriptor) -> list[Source]:
+    return [each.operator for each in region.operators if isinstance(each.operator, Source)]
+
+
+def _output(source: Source) -> NodeOutput:
+    assert isinstance(source.connector, BatchRows), "a batch has no other sources"
+    return source.connector.node_id, source.connector.tag
+
+
+def _given(region: RegionDescriptor, rows: DataFrame) -> Mapping[Connector, DataFrame]:
+    """Return the rows of each source of a batch."""
+    sources = _sources(region)
+    if len(sources) == 1:
+        return {sources[0].connector: rows}
+    return {
+        source.connector: rows.where(col(_NUMBER) == number).select(f"{_ROW}{number}.*")
+        for number, source in enumerate(sources)
+    }
+
+
+def _folder(operator: OperatorDescriptor) -> str | None:
+    """Return the folder of a source that never ends."""
+    source = operator.operator
+    if not isinstance(source, Source) or source.is_bounded or not isinstance(source.connector, FileConnector):
+        return None
+    return source.connector.one_path
+
+
+def _added(before: Output, output: Output) -> Output:
+    return replace(output, rows=before.rows + output.rows, bytes=before.bytes + output.bytes)
+
+
+def _evaluation(task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seams) -> RegionEvaluation:
+    sources = (each.operator for each in task.region.operators)
+    streams = {each.connector for each in sources if isinstance(each, Source) and not each.is_bounded}
+
+    def read_source(connector: Connector, splits: int | None) -> DataFrame:
+        if connector in streams:
+            assert isinstance(connector, FileConnector), "the compiler refuses other kinds"
+            return read_stream(connector, spark)
+        return seams.read_source(connector, spark, splits)
+
+    def fix(operator: OperatorDescriptor, _name: str, _rows: DataFrame, _partitions: int | None = None) -> DataFrame:
+        raise RepeatedReadError(
+            "its rows may be others each time they are computed, and several operators read them: a stream computes "
+            "them for each\n  allowed: on a stream, operators with the same result each time, or one reader"
+        )
+
+    return RegionEvaluation(
+        region=task.region,
+        spark=spark,
+        parameters=dict(task.parameters),
+        read_source=read_source,
+        read_staged=_no_staged,
+        materialize=fix,
+        stop_clock=lambda _operator, rows: rows,  # Spark's own is that of the batch, also when it is repeated
+        contracts=[],
+    )
+
+
+def _no_staged(*_: object) -> DataFrame:
+    raise AssertionError("a stream reads nothing that is staged")
+
+
+def _run_of(
+    task: TaskDeploymentDescriptor,
+    spark: SparkSession,
+    store: StagingStore,
+    metrics: RegionMetrics,
+    evaluation: RegionEvaluation | None,
+) -> RegionRun:
+    area = StagingArea(
+        spark=spark,
+        log=ManifestLog(store=store, layout=task.layout),
+        attempt=task.attempt,
+        plan_id=task.region.plan_id,
+        contracts=tuple,
+    )
+    return RegionRun(area=area, metrics=metrics, evaluation=evaluation or _evaluation(task, spark, PRODUCTION))
+
+
+def _set_partitions(region: RegionDescriptor, spark: SparkSession) -> None:
+    """Let a new state have as many partitions as there are cores, on one host, unless an option says it."""
+    if region.stream is None or not region.stream.state or not str(spark.sparkContext.master).startswith("local"):
+        return
+    if not spark.sparkContext.getConf().contains(_PARTITIONS):
+        spark.conf.set(_PARTITIONS, str(spark.sparkContext.defaultParallelism))

@@ -1,0 +1,1 @@
+"""Streams: whose a checkpoint is, and what it can be continued by."""

@@ -1,0 +1,157 @@
+"""The checkpoint of a streaming query: which sources have it, which query may continue it, which driver has it now.
+
+    open      find the stream of the sources, or begin one; compare the query with the last one; take the next turn
+    check     before each batch: no later driver has taken a turn
+
+Spark compares number and types of the columns of its state, and no more: it would continue `count` by `sum`, and a
+window by another one, with wrong numbers and no error. So what comes before a state, and itself, has to be the same.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+from graph_compiler.deployment.documents.run_identity import RunIdentity
+from graph_compiler.deployment.documents.staging_layout import StreamLayout
+from graph_compiler.deployment.documents.stream import (
+    VERSION,
+    DriverTurn,
+    KeptState,
+    QueryRecord,
+    StreamOfSource,
+    StreamQuery,
+)
+from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.errors import StagingError
+from graph_compiler.identifiers import listing, shown
+from graph_compiler.staging.store.numbered_documents import numbered, numbers_in, put_behind
+from graph_compiler.staging.store.read_document import get_document
+from graph_compiler.staging.store.staging_store import StagingStore
+
+
+class CheckpointError(StagingError):
+    """A query cannot continue the checkpoint of its sources: it would have wrong numbers, or lose its place."""
+
+
+class CheckpointTakenError(StagingError):
+    """A later driver has the checkpoint: this one commits nothing more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """A checkpoint that an execution has."""
+
+    store: StagingStore
+    layout: StreamLayout
+    stream_id: str
+    turn: int
+
+    @classmethod
+    def open(
+        cls, store: StagingStore, root: str, identity: RunIdentity, execution_id: str, query: StreamQuery
+    ) -> Checkpoint:
+        """Return the checkpoint of a query's sources; a new one if they have none.
+
+        Raises CheckpointError if sources were added or removed, or if a state or what comes before it has changed.
+        """
+        layout = StreamLayout(root=root, owner=identity.owner)
+        stream_id = _stream_of(store, layout, query)
+        known = numbers_in(store, layout.queries(stream_id))
+        before = get_document(store, numbered(layout.queries(stream_id), known[-1]), QueryRecord) if known else None
+        if before is not None:
+            _refuse_other(before.query, query, layout.owner)
+        if before is None or before.query != query:
+            record = QueryRecord(version=VERSION, number=0 if before is None else before.number + 1, query=query)
+            put_behind(store, layout.queries(stream_id), to_json(record).encode())
+        turn = DriverTurn(execution_id=execution_id, run_id=identity.run_id)
+        number = put_behind(store, layout.turns(stream_id), to_json(turn).encode())
+        return cls(store=store, layout=layout, stream_id=stream_id, turn=number)
+
+    @property
+    def folder(self) -> str:
+        """Return the folder of Spark's checkpoint."""
+        return self.layout.checkpoint(self.stream_id)
+
+    def check(self) -> None:
+        """Raise CheckpointTakenError if a later driver has the checkpoint, or a person has reset it."""
+        last = numbers_in(self.store, self.layout.turns(self.stream_id))
+        if not last or last[-1] != self.turn:
+            raise CheckpointTakenError(
+                f"a later driver has the checkpoint {self.folder}, or it was reset; this one commits nothing more"
+            )
+
+    def batch(self, number: int) -> str:
+        """Return what the ledgers of targets call a batch."""
+        return f"{self.stream_id}/{number}"
+
+
+def _stream_of(store: StagingStore, layout: StreamLayout, query: StreamQuery) -> str:
+    """Return the stream of a query's sources, which is a new one if none of them has one."""
+    uids = sorted(source.uid for source in query.sources)
+    known = {uid: _known(store, layout, uid) for uid in uids}
+    if all(each is None for each in known.values()):
+        new = to_json(StreamOfSource(stream_id=secrets.token_hex(8))).encode()
+        first, *others = uids
+        store.put_if_absent(layout.source(first), new)
+        # Two drivers may begin it at the same time: the stream is that of the first source, whoever has put it.
+        content = store.get(layout.source(first)) or new
+        for uid in others:
+            store.put_if_absent(layout.source(uid), content)
+        known = {uid: _known(store, layout, uid) for uid in uids}
+    found = set(known.values())
+    if len(found) > 1:
+        new_ones = [uid for uid, stream in known.items() if stream is None]
+        what = f"{listing(map(shown, new_ones))} is new" if new_ones else "they have several checkpoints"
+        raise CheckpointError(
+            f"its sources {listing(map(shown, uids))} have no common checkpoint: {what}\n"
+            "  allowed: the sources that the stream began with\n"
+            f"  hint: {_reset_hint(layout.owner, uids)}"
+        )
+    (stream_id,) = found
+    assert stream_id is not None, "it was put"
+    return stream_id
+
+
+def _known(store: StagingStore, layout: StreamLayout, uid: str) -> str | None:
+    found = get_document(store, layout.source(uid), StreamOfSource)
+    return None if found is None else found.stream_id
+
+
+def _refuse_other(before: StreamQuery, now: StreamQuery, owner: str) -> None:
+    """Raise CheckpointError if a query cannot continue the checkpoint of another."""
+    uids = sorted(source.uid for source in now.sources)
+    hint = _reset_hint(owner, sorted({*uids, *(source.uid for source in before.sources)}))
+    if gone := sorted({source.uid for source in before.sources} - set(uids)):
+        raise CheckpointError(
+            f"its checkpoint has {listing(map(shown, gone))}, too, which the pipeline does not read any more\n"
+            f"  allowed: the sources that the stream began with\n  hint: {hint}"
+        )
+    if not before.state and not now.state:
+        return
+    if wrong := _difference(before.state, now.state):
+        raise CheckpointError(
+            f"{wrong}, and the checkpoint has its state: it would be continued with wrong numbers\n"
+            "  allowed: changes behind what keeps state; another pipeline name, or other uids, for another stream\n"
+            f"  hint: put back what was declared; or {hint}"
+        )
+
+
+def _difference(before: tuple[KeptState, ...], now: tuple[KeptState, ...]) -> str | None:
+    """Return what has changed in operators that keep state, None if nothing has."""
+    old, new = {each.operator_id: each for each in before}, {each.operator_id: each for each in now}
+    if gone := [each.name for id, each in old.items() if id not in new]:
+        return f"{listing(map(shown, gone))} is not in the pipeline any more, or has another place in it"
+    if added := [each.name for id, each in new.items() if id not in old]:
+        return f"{listing(map(shown, added))} is new"
+    changed = [each.name for id, each in new.items() if old[id].fingerprint != each.fingerprint]
+    if changed:
+        return f"{listing(map(shown, changed))} has changed, or something before it"
+    return None
+
+
+def _reset_hint(owner: str, uids: list[str]) -> str:
+    return (
+        f"`graph-compiler streams reset {owner} {' '.join(uids)}` begins a new checkpoint, which reads all that is "
+        "there again: what is published stays, so first remove it, or give the sinks other targets"
+    )
