@@ -28,6 +28,8 @@
     │   │   ├── PositionBusyError       another run is at work on the position; a retry may succeed  [staging]
     │   │   ├── PositionPendingError    the last increment is published in part: a person decides  [staging]
     │   │   └── IncrementSupersededError    what it has read was given to another run  [staging]
+    │   ├── CheckpointError         a stream cannot continue its checkpoint  [staging]
+    │   ├── CheckpointTakenError    a later driver has the checkpoint of a stream  [staging]
     │   ├── SupersededError         a later attempt has begun  [spark_runtime]
     │   ├── StaleReadError          what was read was recomputed  [spark_runtime]
     │   └── StaleResultError        a committed result was computed by another version of the pipeline

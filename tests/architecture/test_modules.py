@@ -69,7 +69,7 @@ def leaves(base: type[Kind]) -> set[type[Kind]]:
     subclasses: list[type[Kind]] = base.__subclasses__()
     for subclass in subclasses:
         module = subclass.__module__
-        is_ours = module.startswith("graph_compiler.")
+        is_ours = module.startswith("graph_compiler.") and not subclass.__name__.startswith("_")
         if is_ours and getattr(sys.modules[module], subclass.__name__) is subclass:
             found |= leaves(subclass) | {subclass}
     return found

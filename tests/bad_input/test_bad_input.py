@@ -27,7 +27,7 @@ ROOT = HERE.parents[1]
 MARK = "# graph-compiler validate says:\n"
 FOLDERS = (
     *("functions", "names", "operators", "options"),
-    *("schedule", "sinks", "sources", "syntax"),
+    *("schedule", "sinks", "sources", "streams", "syntax"),
 )
 CASES = sorted(path for folder in FOLDERS for path in (HERE / folder).iterdir() if path.is_file())
 MACHINE = re.compile(r"0x[0-9a-f]{6,}|site-packages|/usr/|/root/|/home/")

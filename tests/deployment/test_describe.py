@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from graph_compiler import Csv, InvalidPipelineError, Parquet, StreamExecutionEnvironment
+from graph_compiler import Csv, InvalidPipelineError, Parquet, StreamExecutionEnvironment, Text
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.retention import Retention, StagingRelease
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
@@ -105,12 +105,18 @@ def test_staging_options_reach_every_task_and_are_not_part_of_the_plan() -> None
     assert plan == same_plan
 
 
-def test_a_streaming_pipeline_compiles_and_is_not_deployed() -> None:
+def test_a_region_has_a_query_if_its_rows_never_end() -> None:
     env = StreamExecutionEnvironment("p", config={"execution.runtime-mode": "STREAMING"})
-    env.from_source(Csv("/in"), "in").sink_to(Parquet("/out"))
-    compiled = compile_pipeline(env.pipeline())
-    with pytest.raises(InvalidPipelineError, match="streaming pipelines cannot be deployed yet"):
-        describe_regions(compiled)
+    lines = env.from_source(Text("/in"), "lines", unbounded=True).uid("lines")
+    totals = lines.key_by("value").aggregate(n="count(*)").uid("totals")
+    totals.sink_to(Parquet("/out"), mode="merge", keys=["value"])
+    env.from_source(Text("/old"), "old").sink_to(Parquet("/copy"))
+    stream, bounded = describe_regions(compile_pipeline(env.pipeline()))
+    assert bounded.stream is None
+    assert stream.stream is not None
+    assert [source.uid for source in stream.stream.sources] == ["lines"]
+    assert [state.name for state in stream.stream.state] == ["Aggregate"]
+    assert stream.stream.updates
 
 
 @pytest.mark.parametrize(

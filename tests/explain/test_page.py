@@ -57,7 +57,7 @@ def test_the_plan_is_in_the_page_as_data_whatever_its_names_are() -> None:
 
 def test_undeployable_pipelines_have_a_page() -> None:
     env = StreamExecutionEnvironment("p", config={"execution.runtime-mode": "STREAMING"})
-    env.from_source(Csv("/in"), "rows").sink_to(Parquet("/out"))
+    env.from_source(Csv("/in"), "rows", unbounded=True).sink_to(Parquet("/out"))
     assert '"plan_id":null' in render(compile_pipeline(env.pipeline()), None, Format.HTML, PAGE)
 
 

@@ -80,6 +80,7 @@ CASES = (
     Case("[{from: s, select: [a, b]}]", lambda s, _: s.select("a", "b")),
     Case("[{from: s, select: [a, {b: c + 1, d e: f}]}]", lambda s, _: s.select("a", **{"b": "c + 1", "d e": "f"})),
     Case("[{from: s, with_columns: {on: c + 1, d e: f}}]", lambda s, _: s.with_columns({"on": "c + 1", "d e": "f"})),
+    Case("[{from: s, assign_timestamps_and_watermarks: at, max_out_of_orderness: 5 minutes}]", lambda s, _: s.assign_timestamps_and_watermarks("at", max_out_of_orderness="5 minutes")),
     Case("[{from: s, drop: [a, b]}]", lambda s, _: s.drop("a", "b")),
     Case("[{from: s, drop: a}]", lambda s, _: s.drop("a")),
     Case("[{from: s, rename: {a: b}}]", lambda s, _: s.rename({"a": "b"})),

@@ -18,7 +18,7 @@ from graph_compiler.cli.commands.explain import explain
 from graph_compiler.cli.commands.export import export
 from graph_compiler.cli.commands.history import history
 from graph_compiler.cli.commands.new import new
-from graph_compiler.cli.commands.positions import positions
+from graph_compiler.cli.commands.positions import positions, streams
 from graph_compiler.cli.commands.replay import replay
 from graph_compiler.cli.commands.run import run
 from graph_compiler.cli.commands.schema import schema
@@ -81,6 +81,7 @@ app.command(
 app.command(rich_help_panel=LOOK_BACK, epilog=example("discard flights manual__2013-01-01 late_routes"))(discard)
 app.add_typer(staging, rich_help_panel=LOOK_BACK)
 app.add_typer(positions, rich_help_panel=LOOK_BACK)
+app.add_typer(streams, rich_help_panel=LOOK_BACK)
 app.add_typer(tables, rich_help_panel=LOOK_BACK)
 app.command(rich_help_panel=SET_UP, epilog=example("doctor --json"))(doctor)
 app.command(rich_help_panel=SET_UP, epilog=example("warm"))(warm)

@@ -7,20 +7,23 @@ rows mean what they mean in a batch job. Others need state, which Spark keeps fo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
-from dataclasses import replace
 from functools import cached_property
 
-from graph_compiler.declaration.connectors import SinkMode
+from graph_compiler.declaration.connectors import FileConnector, SinkMode
 from graph_compiler.declaration.operators import (
     Aggregate,
+    Cast,
     ContractOperator,
+    Drop,
     Join,
     JoinType,
+    Rename,
     Sink,
     Source,
     TimestampsAndWatermarks,
     WindowAggregate,
 )
+from graph_compiler.declaration.operators.rows import ColumnOperator
 from graph_compiler.declaration.windows import EventTimeSessionWindows
 from graph_compiler.errors import Problem
 from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
@@ -84,6 +87,7 @@ class StreamQueries:
 
     def _problems(self, node: StreamNode) -> Iterator[Problem]:
         operator = node.operator
+        yield from self._changing_problems(node)
         if any(edge.staging_text is not None for edge in self._graph.out_edges[node.id]):
             yield _at(
                 node,
@@ -107,6 +111,25 @@ class StreamQueries:
                 allowed="operators on single rows, joins with bounded streams, aggregates by key, windows",
                 hint=_INCREMENTS,
             )
+
+    def _changing_problems(self, node: StreamNode) -> Iterator[Problem]:
+        """Yield what does not follow the values of an aggregate: the old ones of a key would stay in the target."""
+        total = self._aggregate_before(node.id)
+        if total is None or node.operator.keeps_state:
+            return
+        keeps_rows = isinstance(node.operator, Sink | ColumnOperator | Drop | Rename | Cast)
+        if not keeps_rows or len(self._graph.in_edges[node.id]) > 1:
+            does = "has other rows beside those" if keeps_rows else "may leave out rows"
+            yield _at(
+                node,
+                f"it {does} of '{total.declared_name}', whose values change: those that it had before would stay",
+                allowed="select, with_columns, drop, rename and cast behind an aggregate",
+                hint="filter and combine the rows before the aggregate, or those of the target when it is read",
+            )
+
+    def _aggregate_before(self, id: int) -> StreamNode | None:
+        found = (n for n in self.before(id) if isinstance(n.operator, Aggregate) and n.id in self.unbounded)
+        return next(found, None)
 
     def _join_problems(self, node: StreamNode, join: Join) -> Iterator[Problem]:
         left, right = (
@@ -168,19 +191,17 @@ class StreamQueries:
     def _sink_problems(self, node: StreamNode, sink: Sink) -> Iterator[Problem]:
         if sink.mode not in _MODES or sink.single_file:
             what = "one file" if sink.single_file else f"mode='{sink.mode}'"
+            is_first = sink.mode is SinkMode.ERROR_IF_EXISTS
+            follows = "it would take the first batch only" if is_first else "each batch would replace those before"
             yield _at(
                 node,
-                f"it has {what}, and its rows never end: each batch would replace those before",
+                f"it has {what}, and its rows never end: {follows}",
                 allowed="mode='append'; mode='merge' with keys",
             )
-        elif sink.mode is SinkMode.APPEND and (
-            source := next(
-                (n for n in self.before(node.id) if isinstance(n.operator, Aggregate) and n.id in self.unbounded), None
-            )
-        ):
+        elif sink.mode is SinkMode.APPEND and (total := self._aggregate_before(node.id)) is not None:
             yield _at(
                 node,
-                f"it appends, and '{source.declared_name}' emits a key again whenever its values change",
+                f"it appends, and '{total.declared_name}' emits a key again whenever its values change",
                 allowed="mode='merge', with the keys of the aggregate",
                 hint="windows of event time emit each key once: key_by(…).window(TumblingEventTimeWindows(…))",
             )
@@ -195,8 +216,37 @@ def _source_problems(node: StreamNode, source: Source) -> Iterator[Problem]:
             "it never ends, and has no uid: a change of the pipeline could lose its checkpoint",
             allowed='.uid("orders"); in YAML, uid: orders',
         )
-    for problem in source.unbounded_problems():
-        yield replace(problem, operator=node.declared_name, declared_at=node.declared_at)
+    connector = source.connector
+    if source.has_position:
+        yield _at(
+            node,
+            "unbounded and only_new are set: the first is a stream, the second a batch of what is new",
+            allowed="one of them",
+        )
+    if not isinstance(connector, FileConnector) or not connector.is_listed_once:
+        kind = getattr(connector, "format", type(connector).__name__)
+        yield _at(
+            node,
+            f"it never ends, and {kind} is not read as a stream",
+            allowed="files that arrive: Csv, Json, Parquet, Orc, Text, Files of these",
+            hint="only_new reads what is new, run by run, also from databases and tables",
+        )
+        return
+    if connector.schema is None and connector.spark_format.lower() != "text":
+        yield _at(
+            node,
+            "it never ends, and has no schema=: the files to come have no columns yet",
+            allowed='schema="id BIGINT, amount DECIMAL(9, 2)"',
+            hint="`graph-compiler dry-run --infer` prints the columns of the files that are there",
+        )
+    if len(connector.paths) > 1:
+        yield _at(node, f"it never ends, and has {len(connector.paths)} paths", allowed="one folder")
+    elif "{{" in connector.one_path or "{%" in connector.one_path:
+        yield _at(
+            node,
+            f"it never ends, and its path is '{connector.one_path}': each run would have another one",
+            allowed="a path without templates",
+        )
     if node.operator.output_tags():
         yield _at(node, "it sets records aside, and that is not possible on a stream", allowed="on_misfit='fail'")
 

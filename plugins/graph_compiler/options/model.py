@@ -35,7 +35,7 @@ class PipelineOptions(BaseModel):
     runtime_mode: RuntimeMode = Field(
         default=RuntimeMode.BATCH,
         alias="execution.runtime-mode",
-        description="Whether the pipeline ends by itself. STREAMING compiles, but cannot be deployed yet.",
+        description="Whether the pipeline ends by itself: docs/streaming.md.",
     )
     shuffle_mode: ShuffleMode = Field(
         default=ShuffleMode.AUTO,

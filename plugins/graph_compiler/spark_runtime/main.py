@@ -45,7 +45,6 @@ from graph_compiler.spark_runtime.region.region import event_output, run_region
 from graph_compiler.spark_runtime.region.region_listeners import Listeners
 from graph_compiler.spark_runtime.region.running_code import RunningCode
 from graph_compiler.spark_runtime.region.seams import PRODUCTION, Seams
-from graph_compiler.spark_runtime.region.stream_query import run_stream
 from graph_compiler.spark_runtime.region.task_run import leave_out, run_regions
 from graph_compiler.spark_runtime.region.task_sources import TaskSources
 from graph_compiler.spark_runtime.region_metrics import RegionMetrics
@@ -197,7 +196,11 @@ def _execute(
         with writing_progress(documents) as tells:
             metrics = RegionMetrics(spark, task.region, seams.on_begin, tells)
             with metrics.listening():
-                run = run_region if task.region.stream is None else run_stream
+                run = run_region
+                if task.region.stream is not None:
+                    from graph_compiler.spark_runtime.region.stream_query import run_stream  # most drivers need none
+
+                    run = run_stream
                 result = run(task, spark, documents.store, metrics, seams)
         report = ExecutionReport(
             version=VERSION,

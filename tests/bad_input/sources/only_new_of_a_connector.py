@@ -12,7 +12,7 @@ env.from_source(Json("/in/late", schema="id INT"), "late", only_new=1).sink_to(P
 #     hint: it belongs to the source: from_source(Json(path, schema=…), "orders", only_new=True)
 #     declared at pipelines/only_new_of_a_connector.py:4
 #   from_source has no parameter 'new_only'
-#     allowed: from_source(source, source_name, only_new=False, lag=None)
+#     allowed: from_source(source, source_name, only_new=False, lag=None, unbounded=False)
 #     declared at pipelines/only_new_of_a_connector.py:6
 #   from_source was given only_new=1
 #     allowed: True or False, or text

@@ -49,8 +49,8 @@ def what_several_runs_cost(compiled: CompiledPipeline) -> str:
 
 def _with_positions(compiled: CompiledPipeline) -> list[str]:
     """Return the names of sources that read only what is new."""
-    nodes = compiled.stream_graph.nodes
-    return [node.declared_name for node in nodes if isinstance(node.operator, Source) and node.operator.has_position]
+    sources = ((n.declared_name, n.operator) for n in compiled.stream_graph.nodes if isinstance(n.operator, Source))
+    return [name for name, source in sources if source.reads_what_is_new]
 
 
 def what_catchup_loses(compiled: CompiledPipeline, templates: Environment) -> str | None:

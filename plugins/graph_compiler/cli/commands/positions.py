@@ -1,4 +1,4 @@
-"""`graph-compiler positions list | show | reset`: what sources that read only what is new have read."""
+"""`graph-compiler positions list | show | reset`, `streams list | reset`: what earlier runs have read of sources."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from graph_compiler.staging.attempts.attempts import ExecutionNotFoundError
 from graph_compiler.staging.positions.position_log import PositionLog, SinkState, position_logs
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of
+from graph_compiler.staging.streams.checkpoint import KnownStream, known_streams
 
 positions = typer.Typer(
     name="positions", help="Show what sources that read only what is new have read, and reset it.", no_args_is_help=True
@@ -205,3 +206,67 @@ def _paths(log: PositionLog, entry: PositionEntry) -> list[str]:
 
 def _with_files(log: PositionLog, one: ShownEntry, *, files: bool) -> dict[str, object]:
     return {**one.to_json(), **({"files": _paths(log, one.entry)} if files else {})}
+
+
+# Streams have a checkpoint of Spark in place of a position.
+
+streams = typer.Typer(name="streams", help="Show the checkpoints of streams, and reset them.", no_args_is_help=True)
+
+
+@streams.command(name="list", epilog=example("streams list --json"))
+def list_streams(
+    dag: Annotated[str | None, typer.Argument(help="Only those of this pipeline.")] = None, as_json: AsJson = False
+) -> None:
+    """List every stream: its pipeline, its sources, how many batches are committed, and its last run."""
+    with speaking_plainly():
+        store, root = _place()
+        found = list(known_streams(store, root, None if dag is None else layout_of(dag, "").identity.owner))
+    if as_json:
+        typer.echo(json.dumps([_stream_json(each) for each in found], indent=1))
+        return
+    for each in found:
+        run = "no run yet" if each.last is None else f"last run {each.last.run_id}"
+        typer.echo(f"{each.layout.owner} {' '.join(each.uids)}")
+        typer.echo(f"        {counted(each.batches, 'batch', 'batches')}, {run}")
+    typer.echo(f"{counted(len(found), 'stream')} in {root}")
+
+
+@streams.command(name="reset", epilog=example("streams reset word_count lines"))
+def reset_stream(
+    dag: DagName,
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="The uid of one of its sources.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do it without asking.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Remove a checkpoint: the next run begins a new one, and reads all that its sources have.
+
+    What is published stays: a sink that appends then has these rows twice.
+    """
+    with speaking_plainly():
+        store, root = _place()
+        owner = layout_of(dag, "").identity.owner
+        known = list(known_streams(store, root))
+        found = next((each for each in known if each.layout.owner == owner and source in each.uids), None)
+        if found is None:
+            names = listing(f"{each.layout.owner} {' '.join(each.uids)}" for each in known)
+            raise ExecutionNotFoundError(f"source '{source}' of '{dag}' has no stream in {root}\n  found: {names}")
+    words = f"the next run reads again what {listing(found.uids)} had in {counted(found.batches, 'batch', 'batches')}"
+    typer.echo(words, err=as_json)
+    typer.echo("  it stays published: rows of a sink that appends are there twice then", err=as_json)
+    if not yes and not typer.confirm("reset it?", err=as_json):
+        raise typer.Exit(ExitCode.LEFT_TO_DO)
+    with speaking_plainly():
+        found.reset(store)
+    typer.echo(
+        json.dumps(_stream_json(found), indent=1) if as_json else f"the stream of {listing(found.uids)} is reset"
+    )
+
+
+def _stream_json(stream: KnownStream) -> dict[str, object]:
+    return {
+        "pipeline": stream.layout.owner,
+        "sources": list(stream.uids),
+        "stream": stream.stream_id,
+        "batches": stream.batches,
+        "last_run": None if stream.last is None else stream.last.run_id,
+    }

@@ -61,8 +61,20 @@ class Source(Operator):
         """Whether it reads only what is new since the last increment."""
         return self.only_new is not False
 
+    @property
+    def unbounded(self) -> bool:
+        """Whether it never ends."""
+        return not self.is_bounded
+
+    @property
+    def reads_what_is_new(self) -> bool:
+        """Whether a run has what no run before it has read."""
+        return self.has_position or self.unbounded
+
     def position_words(self) -> str | None:
-        """Return what it reads if it has a position, otherwise None."""
+        """Return what it reads if that depends on earlier runs, otherwise None."""
+        if self.unbounded:
+            return "reads files as they arrive"
         if not self.has_position:
             return None
         if not isinstance(self.only_new, str):
@@ -99,36 +111,6 @@ class Source(Operator):
                 allowed="files: Csv, Json, Parquet, Orc, Text, Files of these and XML; Jdbc, by a column; Iceberg, "
                 "Delta",
                 hint="a filter on a column of times reads the rows of the run's own day",
-            )
-
-    def unbounded_problems(self) -> Iterator[Problem]:
-        """Yield why it cannot be read as a stream; a graph may have it nevertheless."""
-        connector = self.connector
-        if self.has_position:
-            yield Problem(
-                message="unbounded and only_new are set: the first is a stream, the second a batch of what is new",
-                allowed="one of them",
-            )
-        if not isinstance(connector, FileConnector) or not connector.is_listed_once:
-            kind = getattr(connector, "format", type(connector).__name__)
-            yield Problem(
-                message=f"it never ends, and {kind} is not read as a stream",
-                allowed="files that arrive: Csv, Json, Parquet, Orc, Text, Files of these",
-                hint="only_new reads what is new, run by run, also from databases and tables",
-            )
-            return
-        if connector.schema is None and connector.spark_format.lower() != "text":
-            yield Problem(
-                message="it never ends, and has no schema=: the files to come have no columns yet",
-                allowed='schema="id BIGINT, amount DECIMAL(9, 2)"',
-                hint="`graph-compiler dry-run --infer` prints the columns of the files that are there",
-            )
-        if len(connector.paths) > 1:
-            yield Problem(message=f"it never ends, and has {len(connector.paths)} paths", allowed="one folder")
-        elif "{{" in connector.one_path or "{%" in connector.one_path:
-            yield Problem(
-                message=f"it never ends, and its path is '{connector.one_path}': each run would have another one",
-                allowed="a path without templates",
             )
 
     def _lag_problems(self) -> Iterator[Problem]:

@@ -240,17 +240,21 @@ class StreamLayout:
         """Return the key of the record whose stream a source's is."""
         return f"{self.sources}/{path_segment(uid)}.json"
 
+    def stream(self, stream_id: str) -> str:
+        """Return the folder of a stream."""
+        return f"{self.folder}/{stream_id}"
+
     def checkpoint(self, stream_id: str) -> str:
         """Return the folder of Spark's checkpoint."""
-        return f"{self.folder}/{stream_id}/checkpoint"
+        return f"{self.stream(stream_id)}/checkpoint"
 
     def queries(self, stream_id: str) -> str:
         """Return the folder of the records of queries."""
-        return f"{self.folder}/{stream_id}/queries"
+        return f"{self.stream(stream_id)}/queries"
 
     def turns(self, stream_id: str) -> str:
         """Return the folder of the records of drivers."""
-        return f"{self.folder}/{stream_id}/turns"
+        return f"{self.stream(stream_id)}/turns"
 
 
 def streams_of(root: str, owner: str | None = None) -> str:

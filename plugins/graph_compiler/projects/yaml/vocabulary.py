@@ -202,6 +202,7 @@ POSITION_KEYS: Mapping[str, Key] = {
             "only_new",
             "true: only files, or commits of a table, since the last run; a column: only rows of higher values.",
         ),
+        ("unbounded", "true: it never ends, and each run reads the files that have arrived: docs/streaming.md."),
         ("lag", "How far the rows stay behind the column's highest value: 10 minutes, or 1000 for numbers."),
     )
 }

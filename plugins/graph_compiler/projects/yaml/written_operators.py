@@ -31,6 +31,7 @@ from graph_compiler.declaration.operators import (
     RowContract,
     Select,
     Sink,
+    TimestampsAndWatermarks,
     Transform,
     UnionByName,
     WindowAggregate,
@@ -144,6 +145,7 @@ CALLS: Mapping[type[Operator], str] = {
     WindowAggregate: "aggregate",
     # Flink's name for the call; the operator is its noun.
     Sink: "sink_to",
+    TimestampsAndWatermarks: "assign_timestamps_and_watermarks",
 }
 """Calls that are not named after their operator."""
 FIELDS: Mapping[str, str] = {

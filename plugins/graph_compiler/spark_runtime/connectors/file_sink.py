@@ -190,7 +190,7 @@ class FileSink:
 
 @claim_target.register
 def _(connector: FileConnector, operator_id: OperatorId, sink: Sink, context: SinkContext) -> FileSink:
-    publisher = Publisher(ledger=context.ledger, execution_id=context.execution_id)
+    publisher = Publisher(ledger=context.ledger, execution_id=context.writer_id)
     ticket = publisher.settle(operator_id, connector.one_path, sink.mode, is_file=bool(sink.single_file))
     return FileSink(
         connector=connector, sink=sink, spark=context.spark, publisher=publisher, ticket=ticket, context=context

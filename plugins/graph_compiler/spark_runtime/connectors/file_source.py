@@ -24,13 +24,16 @@ from graph_compiler.spark_runtime.connectors.first_bytes import encoding_hints, 
 from graph_compiler.spark_runtime.connectors.folder_values import refuse_columns_in_both
 from graph_compiler.spark_runtime.connectors.missing_files import columns_of_no_rows, rows_if_missing
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, as_declared, read
-from graph_compiler.spark_runtime.connectors.streamed_files import stream_files
 from graph_compiler.spark_runtime.connectors.text_records import TextFiles, list_lines
 from graph_compiler.spark_runtime.connectors.typed_files import TypedFiles, held_schema, no_columns, or_no_files
 from graph_compiler.spark_runtime.failures.causes import read_cause
 from graph_compiler.spark_runtime.positions.new_files import paths_of, reads_nothing, with_base
 from graph_compiler.spark_runtime.secret_values import reveal_all
-from graph_compiler.spark_runtime.spark_internals.file_listings import columns_in_files_and_folders, load_files
+from graph_compiler.spark_runtime.spark_internals.file_listings import (
+    columns_in_files_and_folders,
+    load_files,
+    stream_files,
+)
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import first_bytes
 from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError, lit
 
@@ -71,7 +74,7 @@ def read_stream(connector: FileConnector, spark: SparkSession) -> DataFrame:
     else:
         columns = parse_schema(str(connector.schema))
         options = reveal_all({**connector.read_options(), **connector.spark_options()})
-        rows = stream_files(connector, spark, connector.spark_format, options, columns)
+        rows = stream_files(spark, connector.one_path, connector.spark_format, options, columns)
         found = Found(rows=rows, schema=columns)
     return as_declared(connector, found)
 

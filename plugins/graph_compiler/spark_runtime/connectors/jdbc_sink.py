@@ -161,7 +161,7 @@ def _(connector: Jdbc, operator_id: OperatorId, sink: Sink, context: SinkContext
         identity=context.layout.identity,
         plan_id=context.plan_id,
         operator_id=operator_id,
-        execution_id=context.execution_id,
+        execution_id=context.writer_id,
         batch=context.batch,
         target=f"jdbc:{table.place}",
         rows=0,

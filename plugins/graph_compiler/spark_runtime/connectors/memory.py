@@ -178,7 +178,7 @@ def _(connector: FunctionSink, operator_id: OperatorId, _: Sink, context: SinkCo
         identity=layout.identity,
         plan_id=context.plan_id,
         operator_id=operator_id,
-        execution_id=context.execution_id,
+        execution_id=context.writer_id,
         batch=context.batch,
         target=place,
         rows=0,
@@ -193,5 +193,5 @@ def _(connector: FunctionSink, operator_id: OperatorId, _: Sink, context: SinkCo
         spark=context.spark,
         ledger=ledger,
         publication=publication,
-        prepared=layout.prepared(operator_id, context.execution_id),
+        prepared=layout.prepared(operator_id, context.writer_id),
     )

@@ -63,6 +63,11 @@ class SinkContext:
     reads_again: Callable[[PreviousRead], str | None] = lambda _: None
 
     @property
+    def writer_id(self) -> str:
+        """Return what publications and prepared rows are called by: an execution has one for each batch."""
+        return self.execution_id if self.batch is None else f"{self.execution_id}.{self.batch.rpartition('/')[2]}"
+
+    @property
     def ledger(self) -> Ledger:
         """Return the publications of all targets."""
         return Ledger(

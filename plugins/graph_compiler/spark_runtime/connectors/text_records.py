@@ -29,11 +29,10 @@ from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.columns.strict_values import TextFormat, sql_literal
 from graph_compiler.spark_runtime.connectors.json_numbers import items_of_list, overflows_in_list, with_exact_numbers
 from graph_compiler.spark_runtime.connectors.source import MISFIT
-from graph_compiler.spark_runtime.connectors.streamed_files import stream_files
 from graph_compiler.spark_runtime.positions.new_files import paths_of
 from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.spark_runtime.secret_values import reveal_all
-from graph_compiler.spark_runtime.spark_internals.file_listings import load_files
+from graph_compiler.spark_runtime.spark_internals.file_listings import load_files, stream_files
 from graph_compiler.spark_runtime.spark_internals.java import decimal_symbols
 
 MARK = "graph_compiler misfit: "
@@ -507,7 +506,7 @@ def _load(
     is_stream: bool,
 ) -> DataFrame:
     if is_stream:
-        return stream_files(connector, spark, format, options, columns)
+        return stream_files(spark, connector.one_path, format, options, columns)
     return load_files(spark.read.format(format).options(**options).schema(columns), paths_of(connector))
 
 

@@ -24,7 +24,7 @@ from graph_compiler.identifiers import counted
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.failures.failures import OperatorFailedError
 from graph_compiler.spark_runtime.positions.new_files import PinnedPath
-from graph_compiler.spark_runtime.spark_internals.file_listings import versions_of
+from graph_compiler.spark_runtime.spark_internals.file_listings import modification_times
 from graph_compiler.staging.store.staging_store import StagingStore
 
 _MOST_BYTES = 1 << 30
@@ -72,7 +72,7 @@ class BatchFiles:
     def check_unchanged(self) -> None:
         """Raise OperatorFailedError, with a SourceChangedError, if a file is not as it was listed."""
         for source, files in self.files:
-            now = versions_of(self.spark, files)
+            now = modification_times(self.spark, files)
             if wrong := [path for path, modified in files.items() if now.get(path) != modified]:
                 path = wrong[0]
                 what = "has changed" if path in now else "is gone"

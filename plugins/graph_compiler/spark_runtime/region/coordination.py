@@ -183,8 +183,6 @@ class SinkCommitter(OperatorCoordinator):
         assert self._opened is not None, "it was started"
         self._place = self._opened.prepares()
         if self._place is not None:
-            if self._context.batch is not None:  # the batch before has left nothing
-                self._context.store.delete(self._key(REMOVED))
             self._record(".json", to_json(self._preparation(self._place)))
         self._prepared = self._opened.prepare(rows)
         return self._prepared.rows
@@ -231,13 +229,15 @@ class SinkCommitter(OperatorCoordinator):
             self._nothing_left(TAKEN_AWAY)
 
     def _preparation(self, place: PreparedPlace) -> Preparation:
-        return Preparation(
-            operator_id=self._operator.operator_id, execution_id=self._context.execution_id, prepared=place
-        )
+        return Preparation(operator_id=self._operator.operator_id, execution_id=self._context.writer_id, prepared=place)
 
     def _nothing_left(self, why: str) -> None:
-        if self._place is not None:
+        if self._place is None:
+            return
+        if self._context.batch is None:
             self._record(REMOVED, why)
+        else:  # the next batch of this execution prepares something else
+            self._context.store.delete(self._key(".json"))
 
     def _record(self, ending: str, content: str) -> None:
         self._context.store.put_if_absent(self._key(ending), content.encode())

@@ -59,7 +59,7 @@ class PreviousVersions:
         assert isinstance(connector, FileConnector), "the compiler refuses others"
         if self.task.attempt.execution_id == REPLAY:
             return replayed_version(self.task, self.area, operator)
-        publisher = Publisher(ledger=self.context.ledger, execution_id=self.context.execution_id)
+        publisher = Publisher(ledger=self.context.ledger, execution_id=self.context.writer_id)
         folder, number = publisher.version(connector.one_path)
         versions = TargetVersions(ledger=publisher.ledger, target=folder.target, number=number)
         if versions.is_own(folder.data_files()):

@@ -59,7 +59,7 @@ _MOST_BATCHES = 200
 
 
 @dataclass(frozen=True, slots=True)
-class BatchRows(Connector):
+class _BatchRows(Connector):
     """The rows of one output in a batch."""
 
     when_read_twice: ClassVar[WhenReadTwice] = WhenReadTwice.SAME
@@ -135,7 +135,7 @@ class _Stream:
             started.awaitTermination()
         except BaseException:
             if self._failure is not None:  # Spark has only its text
-                raise self._failure from None
+                raise self._failure  # noqa: B904  # its cause is that of its operator
             raise
         finally:
             started.stop()
@@ -172,9 +172,9 @@ class _Stream:
         with program_log.about(self.task.log_fields):
             try:
                 self._publish_once(rows, number)
-            except BaseException as error:
+            except BaseException as error:  # it passes through Spark, which keeps only its text
                 self._failure = self._attributed(error)
-                raise
+                raise RuntimeError(f"batch {number} failed") from error
 
     def _publish_once(self, rows: DataFrame, number: int) -> None:
         began = time.monotonic()
@@ -202,7 +202,7 @@ class _Stream:
         given = _given(self._region, rows)
 
         def read(connector: Connector, spark: SparkSession, splits: int | None) -> DataFrame:
-            assert isinstance(connector, BatchRows), "a batch has no other sources"
+            assert isinstance(connector, _BatchRows), "a batch has no other sources"
             return given[connector]
 
         def look(_: RegionRun) -> None:
@@ -244,7 +244,7 @@ def region_of_batch(region: RegionDescriptor) -> RegionDescriptor:
         numbers.setdefault((edge.node_id, edge.output_tag), -1 - len(numbers))
     by_node = {each.node_id: each for each in region.operators}
     sources = tuple(
-        replace(by_node[id], node_id=number, operator=Source(BatchRows(id, tag)), inputs=())
+        replace(by_node[id], node_id=number, operator=Source(_BatchRows(id, tag)), inputs=())
         for (id, tag), number in numbers.items()
     )
 
@@ -264,7 +264,7 @@ def _sources(region: RegionDescriptor) -> list[Source]:
 
 
 def _output(source: Source) -> NodeOutput:
-    assert isinstance(source.connector, BatchRows), "a batch has no other sources"
+    assert isinstance(source.connector, _BatchRows), "a batch has no other sources"
     return source.connector.node_id, source.connector.tag
 
 
@@ -303,8 +303,8 @@ def _evaluation(task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seam
 
     def fix(operator: OperatorDescriptor, _name: str, _rows: DataFrame, _partitions: int | None = None) -> DataFrame:
         raise RepeatedReadError(
-            "its rows may be others each time they are computed, and several operators read them: a stream computes "
-            "them for each\n  allowed: on a stream, operators with the same result each time, or one reader"
+            "its rows could be different each time they are computed, and several operators read them: a stream "
+            "computes them for each\n  allowed: on a stream, operators with the same result each time, or one reader"
         )
 
     return RegionEvaluation(

@@ -68,6 +68,18 @@ def load_files(reader: DataFrameReader, paths: Iterable[str]) -> DataFrame:
             conf.set(_LISTING_TASKS, before)
 
 
+_ALL_AGES = {"maxFileAge": "36500d"}
+"""Otherwise Spark leaves out files that are a week older than the newest one, and says nothing."""
+
+
+def stream_files(
+    spark: SparkSession, path: str, format: str, options: Mapping[str, str], columns: StructType
+) -> DataFrame:
+    """Return a stream of the files that arrive in a folder, as a format of Spark reads them."""
+    reader = spark.readStream.format(format).options(**{**options, **_ALL_AGES})
+    return reader.schema(columns).load(path)
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class FileVersion:
     """A file as it was listed: its size in bytes, and when it was changed, in milliseconds since the epoch."""
@@ -131,7 +143,7 @@ def versions_again(spark: SparkSession, listing: Listing) -> Iterator[FileVersio
     yield from _listed_now(spark, listing.index.rootPaths(), options)
 
 
-def versions_of(spark: SparkSession, paths: Iterable[str]) -> dict[str, int]:
+def modification_times(spark: SparkSession, paths: Iterable[str]) -> dict[str, int]:
     """Return when each of some files was modified, in milliseconds; without those that are not there."""
     hadoop_path, conf = java_class(spark, "org.apache.hadoop.fs.Path"), hadoop_configuration(spark)
     found = {}

@@ -10,10 +10,12 @@ window by another one, with wrong numbers and no error. So what comes before a s
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.staging_layout import StreamLayout
+from graph_compiler.deployment.documents.staging_layout import StreamLayout, streams_of
 from graph_compiler.deployment.documents.stream import (
     VERSION,
     DriverTurn,
@@ -24,7 +26,7 @@ from graph_compiler.deployment.documents.stream import (
 )
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import StagingError
-from graph_compiler.identifiers import listing, shown
+from graph_compiler.identifiers import listing, name_of_segment, shown
 from graph_compiler.staging.store.numbered_documents import numbered, numbers_in, put_behind
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -86,6 +88,48 @@ class Checkpoint:
         return f"{self.stream_id}/{number}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownStream:
+    """A stream of a pipeline, as its documents show it. `batches` have been committed; `last` is its last driver."""
+
+    layout: StreamLayout
+    stream_id: str
+    uids: tuple[str, ...]
+    batches: int
+    last: DriverTurn | None
+
+    def reset(self, store: StagingStore) -> None:
+        """Let its sources begin a new stream, and remove its checkpoint: a driver that has it commits nothing more."""
+        for uid in self.uids:
+            store.delete(self.layout.source(uid))
+        store.delete(self.layout.turns(self.stream_id))
+        store.delete(self.layout.stream(self.stream_id))
+
+
+def known_streams(store: StagingStore, root: str, owner: str | None = None) -> Iterator[KnownStream]:
+    """Yield the streams of a staging root, or those of one owner; raises DamagedDocumentError."""
+    for folder in store.folders(streams_of(root)):
+        layout = StreamLayout(root=root, owner=name_of_segment(folder) or folder)
+        if owner not in (None, layout.owner):
+            continue
+        uids: dict[str, list[str]] = {}
+        for key in sorted(store.keys(layout.sources)):
+            name = key.rpartition("/")[2].removesuffix(".json")
+            uid = name_of_segment(name) or name
+            if (found := _known(store, layout, uid)) is not None:
+                uids.setdefault(found, []).append(uid)
+        for stream_id, names in uids.items():
+            turns = numbers_in(store, layout.turns(stream_id))
+            commits = (PurePath(key).name for key in store.keys(f"{layout.checkpoint(stream_id)}/commits"))
+            yield KnownStream(
+                layout=layout,
+                stream_id=stream_id,
+                uids=tuple(names),
+                batches=max((int(name) for name in commits if name.isdecimal()), default=-1) + 1,
+                last=get_document(store, numbered(layout.turns(stream_id), turns[-1]), DriverTurn) if turns else None,
+            )
+
+
 def _stream_of(store: StagingStore, layout: StreamLayout, query: StreamQuery) -> str:
     """Return the stream of a query's sources, which is a new one if none of them has one."""
     uids = sorted(source.uid for source in query.sources)
@@ -94,7 +138,7 @@ def _stream_of(store: StagingStore, layout: StreamLayout, query: StreamQuery) ->
         new = to_json(StreamOfSource(stream_id=secrets.token_hex(8))).encode()
         first, *others = uids
         store.put_if_absent(layout.source(first), new)
-        # Two drivers may begin it at the same time: the stream is that of the first source, whoever has put it.
+        # Two drivers may begin it at the same time: the one that has put the record of the first source wins.
         content = store.get(layout.source(first)) or new
         for uid in others:
             store.put_if_absent(layout.source(uid), content)
@@ -152,6 +196,6 @@ def _difference(before: tuple[KeptState, ...], now: tuple[KeptState, ...]) -> st
 
 def _reset_hint(owner: str, uids: list[str]) -> str:
     return (
-        f"`graph-compiler streams reset {owner} {' '.join(uids)}` begins a new checkpoint, which reads all that is "
+        f"`graph-compiler streams reset {owner} {uids[0]}` begins a new checkpoint, which reads all that is "
         "there again: what is published stays, so first remove it, or give the sinks other targets"
     )

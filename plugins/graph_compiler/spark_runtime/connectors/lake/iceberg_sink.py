@@ -330,7 +330,7 @@ def _(connector: Iceberg, operator_id: OperatorId, sink: Sink, context: SinkCont
         identity=context.layout.identity,
         plan_id=context.plan_id,
         operator_id=operator_id,
-        execution_id=context.execution_id,
+        execution_id=context.writer_id,
         batch=context.batch,
         target=target,
         rows=0,
@@ -344,7 +344,7 @@ def _(connector: Iceberg, operator_id: OperatorId, sink: Sink, context: SinkCont
     table = IcebergTable.load(spark, connector.sql_name)  # what was settled has changed it
     if sink.mode is SinkMode.ERROR_IF_EXISTS:
         _refuse_rows(connector, table, own, ledger, number)
-    prepared = context.layout.prepared(operator_id, context.execution_id)
+    prepared = context.layout.prepared(operator_id, context.writer_id)
     return IcebergSink(
         connector=connector,
         sink=sink,

@@ -1,0 +1,10 @@
+from graph_compiler import Json, Parquet, StreamExecutionEnvironment
+
+env = StreamExecutionEnvironment("sales", config={"execution.runtime-mode": "AUTOMATIC"})
+orders = env.from_source(Json("/in/orders", schema="id INT, at TIMESTAMP, n INT"), "orders", unbounded=True).uid("orders")
+orders.sink_to(Parquet("/out"), mode="overwrite")
+# graph-compiler validate says:
+# pipelines/a_stream_with_mode_overwrite.py: pipeline 'sales' has 1 problem
+#   Sink: it has mode='overwrite', and its rows never end: each batch would replace those before
+#     allowed: mode='append'; mode='merge' with keys
+#     declared at pipelines/a_stream_with_mode_overwrite.py:5

@@ -1,0 +1,278 @@
+"""A stream of files, run by run: each batch is published once, whatever happens to its driver."""
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from graph_compiler import Csv, Json, Parquet, StreamExecutionEnvironment, Text, TumblingEventTimeWindows
+from graph_compiler.spark_runtime.region import stream_query
+from graph_compiler.spark_runtime.region.batch_files import BatchFiles
+from graph_compiler.spark_runtime.region.coordination import SinkCommitter
+from graph_compiler.staging.publications.ledger import Ledger
+from graph_compiler.staging.streams.checkpoint import Checkpoint
+from tests.harness.position_runs import Runs, write
+from tests.lake.dying import die
+
+pytestmark = pytest.mark.spark
+Rows = list[tuple[Any, ...]]
+
+
+def environment(name: str = "stream") -> StreamExecutionEnvironment:
+    return StreamExecutionEnvironment(name, config={"execution.runtime-mode": "AUTOMATIC"})
+
+
+def word_count(folder: Path, n: str = "count(*)") -> StreamExecutionEnvironment:
+    """Count the words of lines that arrive, and keep the words, too."""
+    env = environment("word_count")
+    lines = env.from_source(Text(f"{folder}/in"), "lines", unbounded=True).uid("lines")
+    words = lines.select(word="explode(split(lower(value), '[^a-z]+'))").filter("word <> ''")
+    counts = words.key_by("word").aggregate(n=n)
+    counts.sink_to(Parquet(f"{folder}/counts"), mode="merge", keys=["word"]).name("counts").uid("counts")
+    words.sink_to(Parquet(f"{folder}/words"), mode="append").name("words").uid("words")
+    return env
+
+
+@pytest.fixture
+def arrive(tmp_path: Path) -> Callable[[str, str], None]:
+    """Let a text arrive."""
+    (tmp_path / "in").mkdir()
+
+    def arrives(name: str, text: str) -> None:
+        hidden = tmp_path / "in" / f".{name}"
+        hidden.write_text(text)
+        hidden.rename(tmp_path / "in" / name)
+
+    return arrives
+
+
+def rows(spark: SparkSession, folder: Path | str) -> Rows:
+    return sorted(map(tuple, spark.read.parquet(str(folder)).collect()), key=repr)
+
+
+def words_of(folder: Path) -> Counter[str]:
+    """Count the words of all files by Python."""
+    texts = [file.read_text() for file in sorted((folder / "in").iterdir()) if not file.name.startswith(".")]
+    return Counter(" ".join(texts).lower().split())
+
+
+def is_counted(spark: SparkSession, folder: Path) -> bool:
+    expected = words_of(folder)
+    assert dict(rows(spark, folder / "counts")) == expected
+    assert Counter(word for (word,) in rows(spark, folder / "words")) == expected
+    return True
+
+
+def test_words_are_counted_run_by_run(tmp_path: Path, spark: SparkSession, arrive: Callable[[str, str], None]) -> None:
+    runs = Runs(word_count(tmp_path), tmp_path, spark)
+    arrive("a.txt", "to be or not to be")
+    assert runs.run("one") == []
+    assert is_counted(spark, tmp_path)
+    arrive("b.txt", "be quick")
+    assert runs.run("two") == []
+    assert is_counted(spark, tmp_path)
+    assert [(each.number, each.rows) for each in runs.report().batches] == [(1, 4)]
+    assert {output.name: output.rows for output in runs.report().outputs} == {"counts": 2, "words": 2}
+    assert runs.run("three") == []
+    assert runs.report().batches == ()
+    assert is_counted(spark, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("place", "after"),
+    [
+        ((BatchFiles, "check"), False),
+        ((SinkCommitter, "prepare"), False),
+        ((SinkCommitter, "prepare"), True),
+        ((Ledger, "decide"), False),
+        ((Ledger, "decide"), True),
+        ((Ledger, "finish"), False),
+        ((Ledger, "finish"), True),
+        ((SinkCommitter, "commit"), True),
+        ((stream_query, "run_region"), True),
+    ],
+    ids=str,
+)
+def test_a_driver_that_dies_in_a_batch_publishes_it_once(
+    tmp_path: Path,
+    spark: SparkSession,
+    arrive: Callable[[str, str], None],
+    monkeypatch: pytest.MonkeyPatch,
+    place: tuple[Any, str],
+    after: bool,
+) -> None:
+    runs = Runs(word_count(tmp_path), tmp_path, spark)
+    arrive("a.txt", "to be or not to be")
+    assert runs.run("one") == []
+    arrive("b.txt", "be quick")
+    die(monkeypatch, *place, after=after)
+    assert len(runs.run("two")) == 1
+    arrive("c.txt", "not so quick")
+    assert runs.run("two") == []
+    assert is_counted(spark, tmp_path)
+    assert runs.run("three") == []
+    assert is_counted(spark, tmp_path)
+
+
+def test_a_batch_is_finished_by_the_next_run(
+    tmp_path: Path, spark: SparkSession, arrive: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = Runs(word_count(tmp_path), tmp_path, spark)
+    arrive("a.txt", "to be")
+    die(monkeypatch, SinkCommitter, "commit", after=True)
+    assert len(runs.run("one")) == 1
+    arrive("b.txt", "or not")
+    assert runs.run("two") == []
+    assert is_counted(spark, tmp_path)
+
+
+def test_a_state_is_not_continued_by_another_aggregate(
+    tmp_path: Path, spark: SparkSession, arrive: Callable[[str, str], None]
+) -> None:
+    arrive("a.txt", "to be or not to be")
+    assert Runs(word_count(tmp_path), tmp_path, spark).run("one") == []
+    (failure,) = Runs(word_count(tmp_path, "2 * count(*)"), tmp_path, spark, tries=1).run("two")
+    assert "'Aggregate' has changed, or something before it, and the checkpoint has its state" in failure
+    assert "`graph-compiler streams reset word_count lines`" in failure
+
+
+def test_what_is_behind_a_state_may_change(
+    tmp_path: Path, spark: SparkSession, arrive: Callable[[str, str], None]
+) -> None:
+    def declared(factor: int) -> StreamExecutionEnvironment:
+        env = environment()
+        lines = env.from_source(Text(f"{tmp_path}/in"), "lines", unbounded=True).uid("lines")
+        counts = lines.key_by("value").aggregate(n="count(*)").uid("count").with_columns(n=f"n * {factor}")
+        counts.sink_to(Parquet(f"{tmp_path}/out"), mode="merge", keys=["value"]).uid("out")
+        return env
+
+    arrive("a.txt", "a\na\nb\n")
+    assert Runs(declared(1), tmp_path, spark).run("one") == []
+    assert rows(spark, tmp_path / "out") == [("a", 2), ("b", 1)]
+    arrive("b.txt", "a\nb\nc\n")
+    assert Runs(declared(10), tmp_path, spark, tries=1).run("two") == []
+    assert rows(spark, tmp_path / "out") == [("a", 30), ("b", 20), ("c", 10)]
+
+
+def test_a_driver_without_its_turn_commits_nothing(
+    tmp_path: Path, spark: SparkSession, arrive: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = Runs(word_count(tmp_path), tmp_path, spark)
+    arrive("a.txt", "to be or not to be")
+    prepare = SinkCommitter.prepare
+    taken: list[bool] = []
+
+    def slept(committer: SinkCommitter, rows: Any) -> int:
+        found = prepare(committer, rows)
+        if not taken:
+            taken.append(True)
+            query = runs.last[0].region.stream
+            assert query is not None
+            Checkpoint.open(runs.store, runs.root, runs.identity("other"), "e99", query)
+        return found
+
+    monkeypatch.setattr(SinkCommitter, "prepare", slept)
+    (failure,) = runs.run("one")
+    assert "a later driver has the checkpoint" in failure
+    assert not (tmp_path / "words").exists()
+    assert runs.run("two") == []
+    assert is_counted(spark, tmp_path)
+
+
+def test_windows_are_published_when_they_are_complete(tmp_path: Path, spark: SparkSession) -> None:
+    env = environment()
+    seen = env.from_source(Json(f"{tmp_path}/in", schema="at TIMESTAMP, n INT"), "seen", unbounded=True).uid("seen")
+    marked = seen.assign_timestamps_and_watermarks("at", max_out_of_orderness="5 minutes")
+    windows = marked.window_all(TumblingEventTimeWindows("at", "10 minutes")).aggregate(total="sum(n)")
+    hours = windows.select(minute="minute(window_start)", total="total")
+    hours.sink_to(Parquet(f"{tmp_path}/out"), mode="append").uid("out")
+    runs = Runs(env, tmp_path, spark)
+
+    def minute(number: int, n: int) -> dict[str, object]:
+        return {"at": f"2024-01-01T00:{number:02}:00Z", "n": n}
+
+    write(tmp_path / "in" / "a.json", minute(1, 1), minute(9, 2), minute(12, 4))
+    assert runs.run("one") == []
+    write(tmp_path / "in" / "b.json", minute(8, 8), minute(16, 16))  # one is in time, though another window has begun
+    assert runs.run("two") == []
+    assert rows(spark, tmp_path / "out") == [(0, 11)]
+    write(tmp_path / "in" / "c.json", minute(3, 1000), minute(40, 32))  # one is late
+    assert runs.run("three") == []
+    assert rows(spark, tmp_path / "out") == [(0, 11), (10, 20)]
+
+
+def test_rows_of_several_sources_and_side_outputs(tmp_path: Path, spark: SparkSession) -> None:
+    env = environment()
+    sources = [
+        env.from_source(Json(f"{tmp_path}/{name}", schema="id INT"), name, unbounded=True).uid(name)
+        for name in ("left", "right")
+    ]
+    good = sources[0].union(sources[1]).filter("id > 0", rejects="bad")
+    good.sink_to(Parquet(f"{tmp_path}/good"), mode="append").name("good").uid("good")
+    good.get_side_output("bad").sink_to(Parquet(f"{tmp_path}/bad"), mode="append").name("bad").uid("bad")
+    runs = Runs(env, tmp_path, spark)
+    for number, run in enumerate(("one", "two")):
+        write(tmp_path / "left" / f"{run}.json", {"id": 1 + number}, {"id": -1 - number})
+        write(tmp_path / "right" / f"{run}.json", {"id": 11 + number}, {"id": None})
+        assert runs.run(run) == []
+    assert sorted(id for (id,) in rows(spark, tmp_path / "good")) == [1, 2, 11, 12]
+    assert rows(spark, tmp_path / "bad") == [(-1,), (-2,), (None,), (None,)]
+
+
+def copies(tmp_path: Path, source: Any, spark: SparkSession) -> Runs:
+    env = environment()
+    env.from_source(source, "in", unbounded=True).uid("in").sink_to(Parquet(f"{tmp_path}/out"), mode="append").uid("o")
+    return Runs(env, tmp_path, spark)
+
+
+def test_a_file_that_changes_after_it_was_listed_is_noticed(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "in" / "a.json"
+    write(file, {"id": 1})
+    runs = copies(tmp_path, Json(f"{tmp_path}/in", schema="id INT"), spark)
+    prepare = SinkCommitter.prepare
+
+    def grows(committer: SinkCommitter, given: Any) -> int:
+        found = prepare(committer, given)
+        write(file, {"id": 1}, {"id": 2})
+        os.utime(file, (1, 1))
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SinkCommitter, "prepare", grows)
+        (failure,) = runs.run("one")
+    assert "a.json has changed since the stream has listed it" in failure
+    assert not (tmp_path / "out").exists()
+    assert len(runs.run("one")) == 1, "it is still another file"
+
+
+def test_records_that_do_not_fit_fail_the_batch_and_then_the_next_run_has_them(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    file = tmp_path / "in" / "a.csv"
+    file.parent.mkdir()
+    file.write_text("id,n\n1,x\n")
+    runs = copies(tmp_path, Csv(f"{tmp_path}/in", schema="id INT, n INT", header=True), spark)
+    (failure,) = runs.run("one")
+    assert "a.csv" in failure
+    assert "does not fit column 'n', INT" in failure
+    changed = file.stat().st_mtime_ns
+    file.write_text("id,n\n1,2\n")
+    os.utime(file, ns=(changed, changed))
+    assert runs.run("one") == []
+    assert rows(spark, tmp_path / "out") == [(1, 2)]
+
+
+def test_files_with_other_columns_fail_the_batch(tmp_path: Path, spark: SparkSession) -> None:
+    spark.range(3).selectExpr("id", "id AS n").coalesce(1).write.parquet(f"{tmp_path}/in")
+    runs = copies(tmp_path, Parquet(f"{tmp_path}/in", schema="id BIGINT, n BIGINT"), spark)
+    assert runs.run("one") == []
+    spark.range(3).select("id").coalesce(1).write.mode("append").parquet(f"{tmp_path}/in")
+    (failure,) = runs.run("two")
+    assert "n BIGINT" in failure
+    assert len(rows(spark, tmp_path / "out")) == 3
