@@ -6,23 +6,19 @@ must be there once, and a reader in a loop must see whole versions only.
 """
 
 import argparse
-import json
 import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from queue import Empty, Queue
 from typing import Any
 
+from tests.harness.driver_processes import Driver, wait_until_stopped
 from tests.harness.hdfs_server import USER, HdfsServer, hdfs_server
 from tests.harness.object_stores import KEY, SECRET, ObjectServer, object_server
 from tests.harness.postgres import PASSWORD, Postgres, running_postgres
@@ -40,7 +36,7 @@ MODES = ("append", "append-again", "overwrite", "overwrite-partitions", "merge",
 KINDS = {"iceberg": 1, "iceberg-rest": 4, "iceberg-s3": 4, "delta": 1, "delta-hdfs": 4}
 """A format and where its tables are; a case in so many is run with it. PostgreSQL has the catalog, but for REST."""
 MEANWHILE = ("", "", "foreign", "compact", "expire")
-_PATIENCE = 480.0
+MODULE = "tests.lake.one_try"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,58 +141,6 @@ def _undisturbed(case: Case) -> Case:
     return replace(case, meanwhile="")
 
 
-@dataclass
-class Driver:
-    """A process that runs what `one_try` is given; `heard` are the steps that it has told."""
-
-    process: "subprocess.Popen[str]"
-    lines: "Queue[str]" = field(default_factory=Queue)
-
-    @classmethod
-    def start(cls, world: Mapping[str, Any], **what: Any) -> "Driver":
-        """Start one, in a group of its own."""
-        log = open(f"{world['folder']}/drivers.log", "a", encoding="utf-8")  # noqa: SIM115  # the process has it
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tests.lake.one_try", json.dumps({**world, **what})],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-            start_new_session=True,
-        )
-        driver = cls(process)
-        threading.Thread(target=driver._listen, daemon=True).start()
-        return driver
-
-    def _listen(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            if line.startswith("@ "):
-                self.lines.put(line[2:])
-        self.lines.put("")
-
-    def hear(self) -> tuple[str, Any]:
-        """Return the next step, `gone` if the process has ended."""
-        try:
-            line = self.lines.get(timeout=_PATIENCE)
-        except Empty:
-            raise TimeoutError("a driver says nothing") from None
-        what, value = json.loads(line) if line else ("gone", None)
-        return what, value
-
-    def tell(self) -> None:
-        """Let it go on."""
-        assert self.process.stdin is not None
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-
-    def end(self) -> None:
-        """End all of its processes."""
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-
-
 def carry_out(case: Case, world: Mapping[str, Any]) -> list[str]:
     """Run a case; return what is wrong, nothing if all is right."""
     is_again = case.mode == "append-again"
@@ -207,6 +151,7 @@ def carry_out(case: Case, world: Mapping[str, Any]) -> list[str]:
     space = [] if world["format"] == "delta" else ["CREATE NAMESPACE IF NOT EXISTS lake.db"]
     point = "decide_behind_others" if case.point == "decide" and _is_behind(case, world) else case.point
     victim = Driver.start(
+        MODULE,
         world,
         before=[*space, create, *([held] if held else [])],
         runs=[*([{**first, "rows": EARLIER, "try": 0}] if is_again else []), {**first, "try": 1, "is_ended": True}],
@@ -223,7 +168,7 @@ def carry_out(case: Case, world: Mapping[str, Any]) -> list[str]:
         if case.signal == "SIGKILL":
             victim.hear()
         else:
-            _wait_until_stopped(victim)
+            wait_until_stopped(victim)
         return _succeed(case, world, first, victim)
     finally:
         victim.end()
@@ -233,7 +178,7 @@ def _succeed(case: Case, world: Mapping[str, Any], first: Mapping[str, Any], vic
     meanwhile = f"INSERT INTO sold VALUES {THEIRS!r}" if case.meanwhile == "foreign" else case.meanwhile
     follow = {"pipeline": "next", "mode": "append", "rows": NEXT}
     runs = [{**first, "try": 2}] if case.is_retried else []
-    after = Driver.start(world, before=[meanwhile] if meanwhile else [], runs=[*runs, {**follow, "try": 0}])
+    after = Driver.start(MODULE, world, before=[meanwhile] if meanwhile else [], runs=[*runs, {**follow, "try": 0}])
     try:
         what, ended = after.hear()
         if what != "ended":
@@ -272,16 +217,6 @@ def _is_behind(case: Case, world: Mapping[str, Any]) -> bool:
     of_delta = {"append", "append-again", "merge", "insert-only"}
     behind = {"append", "overwrite-partitions"} if world["format"] != "delta" else of_delta
     return case.mode in behind
-
-
-def _wait_until_stopped(driver: Driver) -> None:
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        state = Path(f"/proc/{driver.process.pid}/stat").read_text().rpartition(")")[2].split()[0]
-        if state == "T":
-            return
-        time.sleep(0.05)
-    raise TimeoutError("the driver did not stop")
 
 
 @dataclass

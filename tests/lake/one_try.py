@@ -7,13 +7,10 @@ and `rows` with what readers see, and what another thread has seen meanwhile.
 """
 
 import json
-import os
-import random
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,6 +25,7 @@ from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from graph_compiler.spark_runtime.rehearsal.local_session import local_session
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.store.stores import open_on_driver, store_of
+from tests.harness.driver_processes import arm, say
 from tests.harness.position_runs import Runs
 
 COLUMNS = "id INT, day STRING, amount INT"
@@ -148,14 +146,14 @@ def main() -> None:
             table.do(statement, spark)
         with Reader(table, spark) as reader:
             ended = [_run(case, table, spark, run) for run in case["runs"]]
-        _say("ended", ended)
+        say("ended", ended)
         sys.stdin.readline()
-        _say("rows", {"rows": table.rows(spark), "seen": reader.seen})
+        say("rows", {"rows": table.rows(spark), "seen": reader.seen})
 
 
 def _run(case: dict[str, Any], table: Table, spark: SparkSession, run: dict[str, Any]) -> list[str]:
     if run.get("is_ended"):
-        _arm(case["point"], case["when"], signal.Signals[case["signal"]], spark)
+        arm(POINTS[case["point"]], case["point"], case["when"], signal.Signals[case["signal"]], spark)
     env = StreamExecutionEnvironment(run["pipeline"])
     rows = env.from_source(Values([tuple(row) for row in run["rows"]], COLUMNS), "rows").uid("rows")
     how: dict[str, Any] = {"keys": "id"} if run["mode"] == "merge" else {}
@@ -166,44 +164,6 @@ def _run(case: dict[str, Any], table: Table, spark: SparkSession, run: dict[str,
     root = f"{case['place']}/staging"
     runs = Runs(env, Path(case["folder"]), spark, tries=run["try"], store=store_of(root), place=root)
     return runs.run(run["pipeline"])
-
-
-def _arm(point: str, when: str, sent: signal.Signals, spark: SparkSession) -> None:
-    """Send a signal to this process and its JVM at a point."""
-    gateway: Any = spark.sparkContext._gateway
-    jvm = int(gateway.proc.pid)
-
-    def fire() -> None:
-        _say("fired", None)
-        os.kill(jvm, sent)
-        os.kill(os.getpid(), sent)
-
-    for owner in POINTS[point]:
-        setattr(owner, point, _at(getattr(owner, point), when, fire))
-
-
-def _at(call: Callable[..., Any], when: str, fire: Callable[[], None]) -> Callable[..., Any]:
-    is_armed = [True]
-
-    def fires(*arguments: Any, **named: Any) -> Any:
-        if not is_armed.pop() if is_armed else True:
-            return call(*arguments, **named)
-        if when == "before":
-            fire()
-        elif when == "during":
-            timer = threading.Timer(random.uniform(0.0, 0.6), fire)
-            timer.daemon = True
-            timer.start()
-        found = call(*arguments, **named)
-        if when == "after":
-            fire()
-        return found
-
-    return fires
-
-
-def _say(what: str, value: object) -> None:
-    print(f"@ {json.dumps([what, value])}", flush=True)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from typing import NotRequired, TypedDict
 
 from graph_compiler.deployment.documents.report import ActionMetrics, ExecutionReport, Output, VertexMetrics
 from graph_compiler.deployment.documents.staging_layout import REPORT
+from graph_compiler.deployment.documents.stream import batch_words
 from graph_compiler.identifiers import listing
 
 MOST_BYTES = 16 * 1024
@@ -83,6 +84,7 @@ def log_lines(report: ExecutionReport) -> Iterator[str]:
             yield files.words()
     for read in report.increments:
         yield read.words()
+    yield from batch_words(report.batches)
     for output in report.outputs:
         yield f"{output.kind} {output.name}: {output.rows:,} rows, {output.bytes:,} bytes, {output.place}"
     for vertex in report.vertices:

@@ -15,6 +15,7 @@ from rich.text import Text
 from graph_compiler.cli.arguments.runs import DagName, RunId, layout_of, run_words
 from graph_compiler.cli.console import AsJson, speaking_plainly, standard_output
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.stream import batch_words
 from graph_compiler.deployment.documents.wire import to_wire
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId, TaskName, counted, listing
@@ -111,6 +112,7 @@ def history_json(found: History) -> str:
                     "kept_in_tries": list(_kept_in(attempt, one.kept)),
                     "recomputed": to_wire(attempt.report.recomputed if attempt.report else ()),
                     "increments": to_wire(attempt.report.increments if attempt.report else ()),
+                    "batches": to_wire(attempt.report.batches if attempt.report else ()),
                     "outputs": [{"name": each.name, "kind": each.kind} | each.to_json() for each in attempt.outputs],
                     "current": to_wire(attempt.progress.current if attempt.progress else None),
                 }
@@ -146,6 +148,7 @@ def _details(attempt: Attempt) -> Iterator[str]:
     if attempt.report is not None:
         yield from (found.words() for found in attempt.report.recomputed)
         yield from (found.words() for found in attempt.report.increments)
+        yield from batch_words(attempt.report.batches)
     yield from (f"{each.name}: {counted(each.rows, 'row')}, {each.place}" for each in attempt.outputs if each.commit)
     if attempt.progress is not None and (step := attempt.progress.current):
         seen = "last seen in" if attempt.state.is_terminal else "now in"

@@ -13,7 +13,7 @@ from graph_compiler.deployment.documents.actual_execution import ActualExecution
 from graph_compiler.deployment.documents.computed_by import ComputedBy
 from graph_compiler.deployment.documents.manifest import ContractCount, StagedRead
 from graph_compiler.deployment.documents.position import ReadIncrement
-from graph_compiler.deployment.documents.stream import ReadBatch
+from graph_compiler.deployment.documents.stream import PublishedBatch
 from graph_compiler.deployment.documents.wire import from_json
 from graph_compiler.errors import SourceLocation
 from graph_compiler.extensions import UNSAID
@@ -287,7 +287,7 @@ class ExecutionReport:
     schemas: tuple[OperatorSchema, ...] = field(default=(), metadata={UNSAID: True})
     computed_by: ComputedBy | None = field(default=None, metadata={UNSAID: True})
     actual: ActualExecution | None = field(default=None, metadata={UNSAID: True})
-    batches: tuple[ReadBatch, ...] = field(default=(), metadata={UNSAID: True})
+    batches: tuple[PublishedBatch, ...] = field(default=(), metadata={UNSAID: True})
     increments: tuple[ReadIncrement, ...] = field(default=(), metadata={UNSAID: True})
 
     @classmethod

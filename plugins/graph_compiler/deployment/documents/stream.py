@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from graph_compiler.identifiers import OperatorId
@@ -61,8 +62,8 @@ class DriverTurn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadBatch:
-    """A batch that an execution has published, for its report. Its output is in the outputs of the report.
+class PublishedBatch:
+    """A batch that an execution has published, for its report: the rows of all sinks.
 
     `seconds` is how long it took, with its publication.
     """
@@ -70,3 +71,12 @@ class ReadBatch:
     number: int
     rows: int
     seconds: float
+
+
+def batch_words(batches: Sequence[PublishedBatch]) -> Iterator[str]:
+    """Yield what batches have published, as one line if there are any."""
+    if batches:
+        first, last = batches[0].number, batches[-1].number
+        numbers = f"batch {last}" if first == last else f"batches {first} to {last}"
+        rows = sum(each.rows for each in batches)
+        yield f"{numbers}: {rows:,} rows, {max(each.seconds for each in batches):.1f} s at most"

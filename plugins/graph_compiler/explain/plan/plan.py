@@ -66,7 +66,7 @@ class PlanOperator:
     staged_once: str | None = field(metadata={EXPLAIN_ONLY: True})
     """That its rows are staged once for all readers, and why."""
     position: str | None = field(metadata={EXPLAIN_ONLY: True})
-    """Of a source that reads only what is new: what that is."""
+    """Of a source that reads only what is new, what that is; of an operator with state, that earlier runs count."""
     counted_apart: str | None = field(metadata={EXPLAIN_ONLY: True})
     """That a contract is counted by a job of its own, and why."""
     delivery: str | None = field(metadata={EXPLAIN_ONLY: True})
@@ -155,6 +155,8 @@ class PlanRegion:
     slot_sharing_group: str
     resources: tuple[str, ...]
     failure_cost: FailureCost
+    is_stream: bool = field(metadata={EXPLAIN_ONLY: True})
+    """Whether its rows never end: a failure repeats one batch."""
     group_words: str | None = field(metadata={EXPLAIN_ONLY: True})
     """Its slot sharing group with its settings, if it is declared with any."""
 

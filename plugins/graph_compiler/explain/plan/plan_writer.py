@@ -11,7 +11,7 @@ results of other regions are committed, also those of the same task.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import fields
 from functools import cache
 from pathlib import PurePath
@@ -54,6 +54,7 @@ from graph_compiler.graphs.job_graph import JobVertex
 from graph_compiler.graphs.regions import DeploymentRegion
 from graph_compiler.graphs.shared_results import ReadersHere, computed_once
 from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
+from graph_compiler.graphs.stream_queries import StreamQueries
 from graph_compiler.identifiers import PIPELINES, OperatorId, RegionId, TaskName, listing
 from graph_compiler.options.effective_options import effective_options
 
@@ -92,6 +93,7 @@ def _operators(
     compiled: CompiledPipeline, columns: Mapping[int, Known], ids: Mapping[int, OperatorId]
 ) -> Iterator[PlanOperator]:
     graph, apart, once = compiled.stream_graph, _counted_apart(compiled), _staged_once(compiled)
+    stateful = {node.id for node in StreamQueries(graph).stateful}
     for node in graph.nodes:
         words = None if isinstance(node.operator, Source) else column_words(columns.get(node.id))
         delivery = node.operator.connector.delivery if isinstance(node.operator, Sink) else None
@@ -117,10 +119,16 @@ def _operators(
             sink_columns=words if isinstance(node.operator, Sink) else None,
             waits_for_end=node.operator.outputs_only_after_end(),
             staged_once=once.get(node.id),
-            position=node.operator.position_words() if isinstance(node.operator, Source) else None,
+            position=_position(node, stateful),
             counted_apart=apart.get(node.id),
             delivery=delivery,
         )
+
+
+def _position(node: StreamNode, stateful: Set[int]) -> str | None:
+    if isinstance(node.operator, Source):
+        return node.operator.position_words()
+    return "continues its state from batch to batch" if node.id in stateful else None
 
 
 def _counted_apart(compiled: CompiledPipeline) -> Mapping[int, str]:
@@ -227,7 +235,7 @@ def _job_edges(compiled: CompiledPipeline) -> Iterator[PlanJobEdge]:
 
 
 def _regions(compiled: CompiledPipeline) -> Iterator[PlanRegion]:
-    costs = failure_costs(compiled)
+    costs, unbounded = failure_costs(compiled), StreamQueries(compiled.stream_graph).unbounded
     for region in compiled.deployment.regions:
         group = region.resource_profile
         yield PlanRegion(
@@ -237,6 +245,7 @@ def _regions(compiled: CompiledPipeline) -> Iterator[PlanRegion]:
             slot_sharing_group=region.slot_sharing_group.name,
             resources=_resources(group) if group else (),
             failure_cost=costs[region.id],
+            is_stream=any(compiled.job_graph.vertex_of_node[id].id in region.vertex_ids for id in unbounded),
             group_words=str(group) if group else None,
         )
 

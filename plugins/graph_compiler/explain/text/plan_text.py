@@ -83,7 +83,10 @@ def _unconnected(task: DeploymentTask, plan: Plan) -> list[str]:
 def _region_lines(region: PlanRegion, plan: Plan) -> Iterator[str]:
     for id in region.vertices:
         yield from _vertex_lines(plan.vertex[id], plan)
-    yield f"  a failure at its end {_cost_words(region.failure_cost, len(plan.operators))}"
+    if region.is_stream:
+        yield "  a stream: each run publishes what has arrived, batch by batch; a failure repeats one batch"
+    else:
+        yield f"  a failure at its end {_cost_words(region.failure_cost, len(plan.operators))}"
 
 
 def _cost_words(cost: FailureCost, operators: int) -> str:

@@ -30,7 +30,7 @@ from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.report import Output, Phase
-from graph_compiler.deployment.documents.stream import ReadBatch, StreamQuery
+from graph_compiler.deployment.documents.stream import PublishedBatch, StreamQuery
 from graph_compiler.errors import RepeatedReadError
 from graph_compiler.identifiers import counted, quoted
 from graph_compiler.spark_runtime.connectors.file_source import read_stream
@@ -55,7 +55,7 @@ LOG = program_log.logger(__name__)
 _NUMBER, _ROW = "graph_compiler_output", "graph_compiler_row_"
 _PARTITIONS = "spark.sql.shuffle.partitions"
 _MOST_BATCHES = 200
-"""How many of its batches a report names, the last ones."""
+"""How many of its batches, and of their actions, a report names: the last ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class _Stream:
     seams: Seams
     checkpoint: Checkpoint
     outputs: dict[str, Output] = field(default_factory=dict)
-    batches: list[ReadBatch] = field(default_factory=list)
+    batches: list[PublishedBatch] = field(default_factory=list)
     evaluation: RegionEvaluation = field(init=False)
     _region: RegionDescriptor = field(init=False)
     """That of each batch: its rows, and the sinks."""
@@ -194,7 +194,7 @@ class _Stream:
             before = self.outputs.get(output.name)
             self.outputs[output.name] = output if before is None else _added(before, output)
         published = sum(output.rows for output in result.outputs)
-        self.batches.append(ReadBatch(number=number, rows=published, seconds=round(time.monotonic() - began, 3)))
+        self.batches.append(PublishedBatch(number=number, rows=published, seconds=round(time.monotonic() - began, 3)))
         del self.batches[:-_MOST_BATCHES]
         LOG.info("batch %s: %s published", number, counted(published, "row"))
 
@@ -221,6 +221,7 @@ class _Stream:
         for output, count in metrics.committed.items():
             self.metrics.committed[output] = self.metrics.committed.get(output, 0) + count
         self.metrics.actions += metrics.actions
+        del self.metrics.actions[:-_MOST_BATCHES]
         return result
 
     def _attributed(self, error: BaseException) -> BaseException:

@@ -1,0 +1,188 @@
+"""Kill and stop drivers of streams, really: `python -m tests.spark.streams.kills --cases 60 --seed 1`.
+
+A command, not a test: a case takes half a minute. A driver of its own process dies, or sleeps, at a point of a batch.
+More files arrive, the next driver follows, and a sleeper wakes up. In the end, all that was published has to be what a
+batch job over all files would have published: rows once, totals exact.
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from tests.harness.driver_processes import Driver, wait_until_stopped
+from tests.harness.position_runs import write
+from tests.harness.postgres import PASSWORD, Postgres, running_postgres
+from tests.spark.streams.one_stream import POINTS
+
+KINDS = ("windows", "totals", "postgres")
+MODULE = "tests.spark.streams.one_stream"
+BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
+Rows = list[tuple[int, str, int, int]]
+"""Id, word, minute, number."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A driver that is killed or stopped at a point of its first or second batch."""
+
+    number: int
+    kind: str
+    point: str
+    when: str
+    signal: str
+    files: int
+
+    @property
+    def id(self) -> str:
+        return f"{self.kind} {self.signal} {self.when} {self.point}, {self.files} files"
+
+
+def cases(seed: int, count: int) -> Iterator[Case]:
+    """Return cases: each kind and point in turn, the rest by chance."""
+    chance = random.Random(seed)
+    points = list(POINTS)
+    for number in range(count):
+        yield Case(
+            number=number,
+            kind=KINDS[number % len(KINDS)],
+            point=points[(number // len(KINDS) + number) % len(points)],
+            when=chance.choice(("before", "during", "after")),
+            signal=chance.choice(("SIGKILL", "SIGKILL", "SIGSTOP")),
+            files=chance.randint(1, 4),
+        )
+
+
+def rows_of(file: int, chance: random.Random) -> Rows:
+    """Return the rows of a file: ten minutes, of which some are out of order by up to five."""
+    return [
+        (file * 100 + number, chance.choice("abc"), file * 10 + chance.randint(-4, 9), chance.randint(1, 9))
+        for number in range(20)
+    ]
+
+
+def arrive(folder: Path, file: int, rows: Rows) -> None:
+    """Let a file arrive."""
+    written = (
+        {"id": id, "word": word, "at": (BEGIN + timedelta(minutes=minute)).isoformat(), "n": n}
+        for id, word, minute, n in rows
+    )
+    write(folder / "in" / f"{file:03}.json", *written)
+
+
+def carry_out(case: Case, folder: Path, server: Postgres | None) -> list[str]:
+    """Run a case; return what is wrong, nothing if all is right."""
+    chance = random.Random(case.number)
+    url = None if server is None else server.url
+    world: dict[str, Any] = {"folder": str(folder), "kind": case.kind, "url": url}
+    all_rows: Rows = []
+    for file in range(case.files):
+        all_rows += (new := rows_of(file, chance))
+        arrive(folder, file, new)
+    victim = Driver.start(MODULE, world, **{"try": 0, "point": case.point, "when": case.when, "signal": case.signal})
+    try:
+        victim.hear()
+        victim.tell("one")
+        heard = victim.hear()
+        if heard[0] == "fired" and case.signal == "SIGSTOP":
+            wait_until_stopped(victim)
+        elif heard[0] == "fired":
+            victim.hear()
+        elif heard != ("ended", []) or case.when != "during":
+            return [f"the fault did not happen: {heard}"]
+        all_rows += (new := rows_of(case.files, chance))
+        arrive(folder, case.files, new)
+        wrong = _succeed(case, world, victim, all_rows)
+    finally:
+        victim.end()
+    return [*wrong, *_differences(case, folder, server, all_rows)]
+
+
+def _succeed(case: Case, world: Mapping[str, Any], victim: Driver, all_rows: Rows) -> list[str]:
+    """Let the next driver run; then the sleeper wakes up, and the stream runs once more."""
+    after = Driver.start(MODULE, world, **{"try": 10})
+    try:
+        after.hear()
+        after.tell("two")
+        what, failures = after.hear()
+        if what != "ended" or failures:
+            return [f"the next driver is {what}: {failures}"]
+        if case.signal == "SIGSTOP":
+            os.killpg(victim.process.pid, signal.SIGCONT)
+            victim.hear()  # it ends its run, with or without an error
+        last = case.files + 1
+        all_rows += (closing := [(last * 100, "z", last * 10 + 600, 1)])
+        arrive(Path(world["folder"]), last, closing)
+        after.tell("three")
+        what, failures = after.hear()
+        return [] if what == "ended" and not failures else [f"the last run is {what}: {failures}"]
+    finally:
+        after.end()
+
+
+def _differences(case: Case, folder: Path, server: Postgres | None, rows: Rows) -> Iterator[str]:
+    """Yield what was published, and a batch job would not have."""
+    copied, totals = (_published(name, folder, server) for name in ("copy", "totals"))
+    if copied != (wanted := sorted((id, word, n) for id, word, _, n in rows)):
+        yield f"copied {len(copied)} rows of {len(wanted)}: {Counter(copied) - Counter(wanted)} too many"
+    sums: Counter[tuple[Any, ...]] = Counter()
+    for _, word, minute, n in rows:
+        begin = int(BEGIN.timestamp()) // 60 + minute // 10 * 10
+        sums[(word, begin) if case.kind == "windows" else (word,)] += n
+    if case.kind == "windows":  # that of the closing row is open
+        sums = Counter({key: total for key, total in sums.items() if key[0] != "z"})
+    if totals != (wanted_totals := sorted((*key, total) for key, total in sums.items())):
+        yield f"totals are {totals}, not {wanted_totals}"
+
+
+def _published(name: str, folder: Path, server: Postgres | None) -> list[tuple[Any, ...]]:
+    if server is None:
+        return sorted(duckdb.execute(f"SELECT * FROM '{folder}/{name}/*.parquet'").fetchall())
+    columns = "id, word, n" if name == "copy" else "word, total"
+    ((found,),) = server.sql(f"SELECT json_agg(json_build_array({columns})) FROM {name}")
+    return sorted(map(tuple, json.loads(found)))
+
+
+def main() -> int:
+    """Run the cases; return how many have problems."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", type=int, help="the case of this number only")
+    arguments = parser.parse_args()
+    problems = 0
+    with ExitStack() as stack:
+        server = stack.enter_context(running_postgres())
+        os.environ[PASSWORD.variable] = server.password
+        for case in cases(arguments.seed, arguments.cases):
+            if arguments.only not in (None, case.number):
+                continue
+            folder = Path(tempfile.mkdtemp(prefix="streams-"))
+            server.sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+            try:
+                wrong = carry_out(case, folder, server if case.kind == "postgres" else None)
+            except TimeoutError as error:
+                wrong = [str(error)]
+            if wrong:
+                shutil.copy(folder / "drivers.log", Path(tempfile.gettempdir(), f"streams-{case.number}.log"))
+            shutil.rmtree(folder, ignore_errors=True)
+            problems += bool(wrong)
+            print(f"{case.number}: {case.id}: {'; '.join(wrong) or 'right'}", flush=True)
+    return min(99, problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
