@@ -97,12 +97,15 @@ def test_catchup_over_the_previous_version_of_a_target_loses_nothing() -> None:
     (None, "One run at a time: each reads what is new of orders when it runs."),
     (3, "Of two runs at once, one is retried until the other has published"),
 ])  # fmt: skip
-def test_runs_that_read_only_what_is_new_wait_for_each_other(limit: int | None, words: str) -> None:
+@pytest.mark.parametrize("what_is_new", [{"only_new": True}, {"unbounded": True}])
+def test_runs_that_read_only_what_is_new_wait_for_each_other(
+    limit: int | None, words: str, what_is_new: dict[str, Any]
+) -> None:
     from graph_compiler.airflow_backend import build_dag
 
-    env = StreamExecutionEnvironment("daily")
-    orders = env.from_source(Csv("/in", schema="id INT"), "orders", only_new=True).uid("orders")
-    orders.sink_to(Parquet("/out/{{ ds }}"), mode="append")
+    env = StreamExecutionEnvironment("daily", config={"execution.runtime-mode": "AUTOMATIC"})
+    orders = env.from_source(Csv("/in", schema="id INT"), "orders", **what_is_new).uid("orders")
+    orders.sink_to(Parquet("/out"), mode="append")
     more: dict[str, Any] = {} if limit is None else {"max_active_runs": limit}
     start = datetime(2013, 1, 1)
     with pytest.warns(UserWarning, match="the first one reads all of orders, and the others find nothing"):

@@ -205,6 +205,12 @@ class StreamQueries:
                 allowed="mode='merge', with the keys of the aggregate",
                 hint="windows of event time emit each key once: key_by(…).window(TumblingEventTimeWindows(…))",
             )
+        if "{{" in (place := sink.connector.place or "") or "{%" in place:
+            yield _at(
+                node,
+                f"its target is '{place}': what one run has begun of a batch, another run finishes elsewhere",
+                allowed="a target without templates",
+            )
         if sink.partitions:
             yield _at(node, "it has partitions, which are those of a run", allowed="partition_by alone")
 

@@ -197,7 +197,7 @@ def _execute(
             metrics = RegionMetrics(spark, task.region, seams.on_begin, tells)
             with metrics.listening():
                 run = run_region
-                if task.region.stream is not None:
+                if task.region.stream is not None and seams.publishes(task.region):
                     from graph_compiler.spark_runtime.region.stream_query import run_stream  # most drivers need none
 
                     run = run_stream

@@ -199,6 +199,11 @@ def prepare_replay(
 def prepare_scratch(execution: AttemptDocuments, layout: StagingLayout, scratch: Path) -> str:
     """Write the redirected descriptor and copy the manifests it needs; return the descriptor's path."""
     store, task = execution.store, redirect(_task(execution), str(scratch))
+    if task.region.stream is not None:
+        raise PositionError(
+            f"'{task.region.region_id}' is a stream, and the batches of an execution are not replayed\n"
+            "  hint: graph-compiler run PIPELINE --until OPERATOR shows the rows of all that is there"
+        )
     replayed = StagingLayout(root=task.staging_root, identity=layout.identity)
     copies = store_of(task.staging_root)
     for result_id in staged_inputs(task.region):

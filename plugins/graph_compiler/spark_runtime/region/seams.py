@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.coordination import EventOutput, RegionEventKind
+from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.descriptor import (
     OperatorDescriptor,
     RegionDescriptor,
@@ -60,6 +61,11 @@ class Seams:
     def writes_sinks(self) -> bool:
         """Whether rows of sinks are written; rows that a test keeps are computed when it looks at them."""
         return self.open_sink is open_sink
+
+    def publishes(self, region: RegionDescriptor) -> bool:
+        """Whether what sources have is published: a test or a preview of a stream has all its rows as one batch."""
+        has_sinks = any(isinstance(each.operator, Sink) for each in region.operators)
+        return self.pins and self.writes_sinks and has_sinks
 
 
 PRODUCTION = Seams()
