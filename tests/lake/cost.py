@@ -10,12 +10,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import statistics
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -24,45 +21,9 @@ from graph_compiler import Delta, Iceberg, Secret
 from graph_compiler.spark_runtime.connectors.lake.delta import SETTINGS
 from graph_compiler.spark_runtime.connectors.lake.iceberg_source import connect
 from graph_compiler.spark_runtime.rehearsal.local_session import local_session
-from graph_compiler.spark_runtime.spark_internals.java import java_class
+from tests.harness.cpu_pairs import Way, compared
 from tests.harness.postgres import PASSWORD, running_postgres
 from tests.harness.sinks import Sinks
-
-_TICKS = os.sysconf("SC_CLK_TCK")
-_WARM_UP = 2
-
-
-@dataclass(frozen=True, kw_only=True)
-class Way:
-    """One of the two ways to append rows. Each call appends them as another run."""
-
-    name: str
-    append: Callable[[int], object]
-
-
-def cpu(spark: SparkSession) -> float:
-    """Return the seconds of CPU that Spark's JVM and this process have taken."""
-    pid = int(java_class(spark, "java.lang.ProcessHandle").current().pid())
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS + time.process_time()
-
-
-def compared(spark: SparkSession, plain: Way, ours: Way, pairs: int) -> dict[str, object]:
-    """Return the CPU of both ways in pairs, which take turns in who is first, and the ratios."""
-    seconds: dict[str, list[float]] = {plain.name: [], ours.name: []}
-    for number in range(pairs + _WARM_UP):
-        for way in (plain, ours) if number % 2 else (ours, plain):
-            before = cpu(spark)
-            way.append(number)
-            seconds[way.name].append(cpu(spark) - before)
-    of_plain, of_ours = (seconds[way.name][_WARM_UP:] for way in (plain, ours))
-    ratios = [ours / plain for plain, ours in zip(of_plain, of_ours, strict=True)]
-    return {
-        "plain": round(statistics.median(of_plain), 2),
-        "ours": round(statistics.median(of_ours), 2),
-        "ratio": round(statistics.median(ratios), 3),
-        "ratios": sorted(round(each, 2) for each in ratios),
-    }
 
 
 @contextmanager
@@ -108,8 +69,8 @@ def of_iceberg(spark: SparkSession, rows: DataFrame, root: Path, pairs: int) -> 
         sinks = Sinks(spark, root / "staging")
         return compared(
             spark,
-            Way(name="plain", append=lambda _: rows.writeTo("lake.db.plain").append()),
-            Way(name="ours", append=lambda number: sinks.write(ours, rows, mode="append", run=f"r{number}")),
+            Way(name="plain", does=lambda _: rows.writeTo("lake.db.plain").append()),
+            Way(name="ours", does=lambda number: sinks.write(ours, rows, mode="append", run=f"r{number}")),
             pairs,
         )
 
@@ -121,8 +82,8 @@ def of_delta(spark: SparkSession, rows: DataFrame, root: Path, pairs: int) -> di
     sinks, ours = Sinks(spark, root / "staging"), Delta(str(root / "ours"))
     return compared(
         spark,
-        Way(name="plain", append=lambda _: rows.write.format("delta").mode("append").save(str(root / "plain"))),
-        Way(name="ours", append=lambda number: sinks.write(ours, rows, mode="append", run=f"r{number}")),
+        Way(name="plain", does=lambda _: rows.write.format("delta").mode("append").save(str(root / "plain"))),
+        Way(name="ours", does=lambda number: sinks.write(ours, rows, mode="append", run=f"r{number}")),
         pairs,
     )
 

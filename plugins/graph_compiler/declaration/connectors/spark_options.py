@@ -34,6 +34,8 @@ OF_FILES = frozenset(
     }
 )  # fmt: skip
 """Options of every file format: which files are read, and how many are written."""
+OF_STREAMS = ("maxBytesPerTrigger", "maxFilesPerTrigger")
+"""Options of streams of files: how much a batch has at most."""
 _OF_TEXTS = frozenset(
     {
         "charset", "columnNameOfCorruptRecord", "compression", "dateFormat", "encoding", "locale", "mode", "multiLine",
@@ -76,7 +78,7 @@ def find_unknown_options(format: str, options: Sequence[tuple[str, SecretText]])
     own = OF_FORMATS.get(format.lower())
     if own is None:
         return
-    known = {name.lower(): name for name in (*sorted(OF_FILES), *sorted(own))}
+    known = {name.lower(): name for name in (*sorted(OF_FILES), *OF_STREAMS, *sorted(own))}
     for given, _ in options:
         name = str(given)
         if name.lower() in known or "." in name:

@@ -23,7 +23,7 @@ from pyspark.sql.functions import from_csv, from_json
 from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType
 
 from graph_compiler.declaration.connectors import RecordFiles
-from graph_compiler.declaration.connectors.spark_options import OF_FILES
+from graph_compiler.declaration.connectors.spark_options import OF_FILES, OF_STREAMS
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.columns.strict_values import TextFormat, sql_literal
@@ -57,7 +57,7 @@ _OURS = "graph_compiler_"
 _RECORD, _FILE, _FIELDS, _CORRUPT, _MISFIT = (
     f"{_OURS}{name}" for name in ("record", "file", "fields", "corrupt", "number")
 )
-_LISTING = frozenset(name.lower() for name in OF_FILES) - {"timezone"}
+_LISTING = frozenset(name.lower() for name in (*OF_FILES, *OF_STREAMS)) - {"timezone"}
 _OF_LINES = _LISTING | {"linesep", "compression", "wholetext"}
 _SET_HERE = frozenset({"mode", "columnnameofcorruptrecord", "inferschema", "enforceschema", "header"})
 _NOT_OF_LINES = _OF_LINES | _SET_HERE | {"multiline", "encoding", "charset"}

@@ -1,0 +1,101 @@
+"""What batches of a stream cost, against plain Structured Streaming: `python -m tests.spark.streams.cost --pairs 10`.
+
+A command, not a test. Both ways take turns in one Spark session, and their CPU is that of the JVM and of this process.
+Each turn publishes some batches of 100,000 rows, one file each, which have arrived since the last. The plain query
+writes them by `foreachBatch`: a batch is there twice if its driver dies.
+"""
+
+import argparse
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.spark_runtime.rehearsal.local_session import local_session
+from tests.harness.cpu_pairs import Way, compared
+from tests.harness.position_runs import Runs
+
+COLUMNS = "id BIGINT, customer BIGINT, item STRING, amount INT, price DECIMAL(12, 2), day DATE, returned BOOLEAN"
+_ONE_FILE = {"maxFilesPerTrigger": "1"}
+
+
+def orders(spark: SparkSession, rows: int, format: str, folder: Path) -> Path:
+    """Write one file of orders, and return it."""
+    found = spark.range(rows).selectExpr(
+        "id",
+        "id % 100000 AS customer",
+        "concat('item ', id % 1000) AS item",
+        "CAST(id % 97 AS INT) AS amount",
+        "CAST(id % 1000 AS DECIMAL(12, 2)) AS price",
+        "date_add(DATE'2026-01-01', CAST(id % 28 AS INT)) AS day",
+        "id % 7 = 0 AS returned",
+    )
+    found.coalesce(1).write.format(format).option("header", "true").save(str(folder))
+    (file,) = folder.glob(f"*.{format}")
+    return file
+
+
+def compare(spark: SparkSession, format: str, rows: int, batches: int, pairs: int, root: Path) -> dict[str, object]:
+    """Compare both ways for files of a format."""
+    file = orders(spark, rows, format, root / "orders")
+    for way in ("plain", "ours"):
+        (root / way / "in").mkdir(parents=True)
+
+    def arrive(way: str, number: int) -> None:
+        for batch in range(batches):
+            shutil.copy(file, root / way / "in" / f"{number:03}-{batch}{file.suffix}")
+
+    def plain(number: int) -> None:
+        arrive("plain", number)
+        reader = spark.readStream.format(format).schema(COLUMNS).options(header="true", **_ONE_FILE)
+        found = reader.load(f"{root}/plain/in").selectExpr("*", "amount * price AS total").where("amount > 3")
+
+        def write(batch: DataFrame, _: int) -> None:
+            batch.write.mode("append").parquet(f"{root}/plain/out")
+
+        query = found.writeStream.foreachBatch(write).option("checkpointLocation", f"{root}/plain/checkpoint")
+        query.trigger(availableNow=True).start().awaitTermination()
+
+    env = StreamExecutionEnvironment("ours", config={"execution.runtime-mode": "AUTOMATIC"})
+    place, options = f"{root}/ours/in", _ONE_FILE
+    source: FileConnector = Parquet(place, schema=COLUMNS, options=options)
+    if format == "csv":
+        source = Csv(place, schema=COLUMNS, options=options)
+    found = env.from_source(source, "orders", unbounded=True).uid("orders")
+    found = found.with_columns(total="amount * price").filter("amount > 3")
+    found.sink_to(Parquet(f"{root}/ours/out"), mode="append").uid("out")
+    runs = Runs(env, root / "ours", spark)
+
+    def ours(number: int) -> None:
+        arrive("ours", number)
+        assert runs.run(f"run {number}") == []
+        assert len(runs.report().batches) == batches
+
+    answer: dict[str, Any] = compared(spark, Way(name="plain", does=plain), Way(name="ours", does=ours), pairs)
+    return {"format": format, "rows": rows, "batches": batches} | answer
+
+
+def main() -> None:
+    """Compare for both formats, and print the figures as JSON."""
+    parser = argparse.ArgumentParser(prog="python -m tests.spark.streams.cost")
+    parser.add_argument("--pairs", type=int, default=10)
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--batches", type=int, default=5)
+    asked = parser.parse_args()
+    with (
+        tempfile.TemporaryDirectory(prefix="cost-") as folder,
+        local_session({"spark.ui.showConsoleProgress": "false"}) as spark,
+    ):
+        spark.sparkContext.setLogLevel("ERROR")
+        for format in ("parquet", "csv"):
+            root = Path(folder, format)
+            print(json.dumps(compare(spark, format, asked.rows, asked.batches, asked.pairs, root)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
