@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from graph_compiler.declaration.connectors import FileConnector, SinkMode
 from graph_compiler.declaration.connectors.connector import FILES_EVOLVE, ChangeKind
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.manifest import PreviousRead
-from graph_compiler.errors import PublicationError
+from graph_compiler.errors import DamagedDocumentError, PublicationError
 from graph_compiler.identifiers import OperatorId, counted, listing
 from graph_compiler.spark_runtime.columns.column_types import check_names
 from graph_compiler.spark_runtime.connectors.sink import (
@@ -80,7 +81,7 @@ class FileSink:
         held = None
         if keeps:
             self._check_folders(old_files)
-        if old_files and (keeps or asked):
+        if old_files and (keeps or asked) and not self._follows_own_batch(rows):
             held = self._held_schema(rows)
         files_stay = keeps and self.sink.mode in _KEEPS_FILES
         replaced = frozenset() if files_stay else frozenset({ChangeKind.WIDENED})
@@ -131,6 +132,19 @@ class FileSink:
     def discard(self) -> None:
         """Remove what was written and is not published."""
         self.publisher.discard(self.ticket)
+
+    def _follows_own_batch(self, rows: DataFrame) -> bool:
+        """Whether this execution has published the batch before, with the same columns: it has compared them then.
+
+        Otherwise each batch of a stream would read the columns of all files before it.
+        """
+        if self.context.batch is None or not self.ticket.number:
+            return False
+        with suppress(DamagedDocumentError):
+            last = self.publisher.ledger.records.publication(self.ticket.target, self.ticket.number - 1)
+            is_own = last.execution_id.rpartition(".")[0] == self.context.execution_id
+            return is_own and isinstance(last, Intent) and last.columns == tuple(rows.dtypes)
+        return False
 
     def _base(self) -> PreviousRead | None:
         """Return the version of the target that its rows were computed from, None if they do not depend on it."""

@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.declaration.connectors.spark_options import OF_STREAMS
 from graph_compiler.declaration.coordination import CoordinatorKind, MasterHook
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, VertexDescriptor
@@ -79,6 +80,8 @@ def _target_can_be_made(sink: Source | Sink, spark: SparkSession) -> str | None:
     return None if wrong is None else f"its target {folder.target} {wrong}"
 
 
+_OF_STREAMS = frozenset(name.lower() for name in OF_STREAMS)
+"""Readers of batches have no such options, and those of streams have them in every Spark."""
 HOOKS: Mapping[MasterHook, Look] = {
     MasterHook.INPUT_EXISTS: _input_exists,
     MasterHook.TARGET_CAN_BE_MADE: _target_can_be_made,
@@ -87,7 +90,8 @@ HOOKS: Mapping[MasterHook, Look] = {
 
 def _ignored_options(files: FileConnector, spark: SparkSession) -> str | None:
     """Return which options an older Spark would ignore, None if it has all; the names are those of the newest."""
-    format, names = files.spark_format.lower(), [str(name) for name in files.spark_options()]
+    format = files.spark_format.lower()
+    names = [str(name) for name in files.spark_options() if name.lower() not in _OF_STREAMS]
     if not (ignored := ignored_options(spark, format, names)):
         return None
     return (
