@@ -251,6 +251,54 @@ def test_a_file_that_changes_after_it_was_listed_is_noticed(
     assert len(runs.run("one")) == 1, "it is still another file"
 
 
+def test_files_of_any_name_are_read_once_and_noticed_when_they_are_written_again(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    names = ["a b.json", "50%25.json", "x(1).json", "#é+&=.json", "q'\"`.json"]
+    for number, name in enumerate(names):
+        write(tmp_path / "in" / name, {"id": number})
+    runs = copies(tmp_path, Json(f"{tmp_path}/in", schema="id INT", options={"maxFilesPerTrigger": 2}), spark)
+    assert runs.run("one") == []
+    assert [each.number for each in runs.report().batches] == [0, 1, 2]
+    assert runs.run("two") == []
+    assert rows(spark, tmp_path / "out") == [(number,) for number in range(len(names))]
+    write(tmp_path / "in" / names[2], {"id": 2}, {"id": 99})
+    os.utime(tmp_path / "in" / names[2], (1, 1))
+    (failure,) = runs.run("three")
+    assert "x(1).json was written again after the stream had read it" in failure
+    (tmp_path / "in" / names[2]).unlink()
+    write(tmp_path / "in" / "new.json", {"id": 99})
+    assert runs.run("three") == []
+    assert (99,) in rows(spark, tmp_path / "out")
+
+
+@pytest.mark.parametrize("name", ["x[1].json", "{1}.json", "*.json", "?.json", "a\\b.json"])
+def test_a_file_whose_name_is_a_pattern_is_refused_before_it_is_in_a_batch(
+    tmp_path: Path, spark: SparkSession, name: str
+) -> None:
+    write(tmp_path / "in" / name, {"id": 1})
+    write(tmp_path / "in" / "a.json", {"id": 2})
+    runs = copies(tmp_path, Json(f"{tmp_path}/in", schema="id INT"), spark)
+    (failure,) = runs.run("one")
+    assert "has a character of patterns in its path" in failure
+    (tmp_path / "in" / name).rename(tmp_path / "in" / "b.json")
+    assert runs.run("one") == []
+    assert rows(spark, tmp_path / "out") == [(1,), (2,)]
+
+
+def test_logs_of_many_batches_are_read_compacted(tmp_path: Path, spark: SparkSession) -> None:
+    runs = copies(tmp_path, Json(f"{tmp_path}/in", schema="id INT", options={"maxFilesPerTrigger": 1}), spark)
+    for number in range(13):
+        write(tmp_path / "in" / f"{number}.json", {"id": number})
+        os.utime(tmp_path / "in" / f"{number}.json", (number + 1, number + 1))
+    assert runs.run("one") == []
+    assert runs.run("two") == []
+    assert sorted(id for (id,) in rows(spark, tmp_path / "out")) == list(range(13))
+    os.utime(tmp_path / "in" / "4.json", (100, 100))
+    (failure,) = runs.run("three")
+    assert "4.json was written again" in failure
+
+
 def test_records_that_do_not_fit_fail_the_batch_and_then_the_next_run_has_them(
     tmp_path: Path, spark: SparkSession
 ) -> None:

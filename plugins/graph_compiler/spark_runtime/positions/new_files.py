@@ -88,7 +88,7 @@ def new_files(
 
     Raises PositionError if a known file was written again, UnreadFilesError if files below the path would be left out.
     """
-    found = [file for files in _files_of_places(connector, spark) for file in files]
+    found = files_now(connector, spark)
     again = [each for each in found if each.path in known]
     if changed := [each for each in again if known[each.path][:2] != (each.bytes, each.modified)]:
         files = " ".join(f"--file '{each.path}'" for each in changed[:_SHOWN])
@@ -124,6 +124,11 @@ def pinned_files(connector: FileConnector, spark: SparkSession, files: Sequence[
             for path, found in zip(connector.paths, there, strict=True)
         ),
     )
+
+
+def files_now(connector: FileConnector, spark: SparkSession) -> list[SeenFile]:
+    """Return the files of a source; raises UnreadFilesError if files below the path would be left out."""
+    return [file for files in _files_of_places(connector, spark) for file in files]
 
 
 class _FilesOfPlace(list[SeenFile]):

@@ -9,6 +9,7 @@ Spark reads a file as it is when its batch runs, also if it was not complete whe
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import unquote
@@ -17,17 +18,20 @@ from pyspark.sql import SparkSession
 
 from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.declaration.connectors.file_uris import local_path
+from graph_compiler.declaration.connectors.files import plain_place
 from graph_compiler.declaration.operators import Source
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
-from graph_compiler.errors import SourceChangedError
+from graph_compiler.errors import SourceChangedError, UnreadFilesError
 from graph_compiler.identifiers import counted
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.failures.failures import OperatorFailedError
-from graph_compiler.spark_runtime.positions.new_files import PinnedPath
+from graph_compiler.spark_runtime.positions.new_files import PinnedPath, files_now
 from graph_compiler.spark_runtime.spark_internals.file_listings import modification_times
 from graph_compiler.staging.store.staging_store import StagingStore
 
 _MOST_BYTES = 1 << 30
+_COMPACT = ".compact"
+_OF_PATTERNS = re.compile(r"[{}\[\]*?\\]")
 _OF_SOURCES = 2
 """The line of a document of offsets from which each is that of a source."""
 
@@ -84,6 +88,35 @@ class BatchFiles:
                 )
 
 
+def check_folders(
+    sources: tuple[OperatorDescriptor, ...], checkpoint: str, spark: SparkSession, store: StagingStore
+) -> None:
+    """Raise OperatorFailedError if Spark would leave out rows of a file, or read rows of others with it.
+
+    It knows a file by its path, and would leave out what is written into it later. A path with the characters of a
+    pattern is one for it, and matches other files, too.
+    """
+    for number, source in enumerate(sources):
+        connector = source.operator.connector if isinstance(source.operator, Source) else None
+        seen = {plain_place(path): modified for path, modified in _all_logged(store, f"{checkpoint}/sources/{number}")}
+        if not isinstance(connector, FileConnector):
+            continue
+        now = {plain_place(file.path): file.modified for file in files_now(connector, spark)}
+        if odd := sorted(path for path in now if path not in seen and _OF_PATTERNS.search(path)):
+            raise _failed(source) from UnreadFilesError(
+                f"{odd[0]} has a character of patterns in its path, and Spark's streams read other files with it\n"
+                "  allowed: paths without { } [ ] * ? and backslash\n  hint: give the file another name"
+            )
+        if wrong := sorted(path for path, modified in now.items() if seen.get(path, modified) != modified):
+            others = f", and so were {counted(len(wrong) - 1, 'other file')}" if wrong[1:] else ""
+            raise _failed(source) from SourceChangedError(
+                f"{wrong[0]} was written again after the stream had read it{others}: what it had then is published\n"
+                "  allowed: files that are complete when they get their name, and do not change\n"
+                "  hint: give it another name, if all of it is new, and put back what was there under this one, with "
+                "its time of modification (touch -d); or remove it"
+            )
+
+
 def _failed(source: OperatorDescriptor) -> OperatorFailedError:
     return OperatorFailedError((source,), lambda _: (), writes=False)
 
@@ -97,12 +130,25 @@ def _offsets(store: StagingStore, checkpoint: str, batch: int) -> list[int]:
     return [-1 if line == "-" else int(json.loads(line)["logOffset"]) for line in lines]
 
 
+def _all_logged(store: StagingStore, folder: str) -> Iterator[tuple[str, int]]:
+    """Yield all files of a source, and when each was modified."""
+    names = [key.rpartition("/")[2] for key in store.keys(folder)]
+    compacted = [int(name.removesuffix(_COMPACT)) for name in names if name.endswith(_COMPACT)]
+    last = max(compacted, default=-1)
+    later = sorted(int(name) for name in names if name.isdecimal() and int(name) > last)
+    for name in [*([f"{last}{_COMPACT}"] if compacted else []), *map(str, later)]:
+        content = store.get(f"{folder}/{name}", most=_MOST_BYTES) or b""
+        for line in content.decode().splitlines()[1:]:
+            entry = json.loads(line)
+            yield unquote(str(entry["path"])), int(entry["timestamp"])
+
+
 def _logged(store: StagingStore, folder: str, numbers: range) -> Iterator[tuple[str, int]]:
     """Yield the files of some lists of a source, and when each was modified."""
     for number in numbers:
         content = store.get(f"{folder}/{number}", most=_MOST_BYTES)
         if content is None:
-            content = store.get(f"{folder}/{number}.compact", most=_MOST_BYTES) or b""
+            content = store.get(f"{folder}/{number}{_COMPACT}", most=_MOST_BYTES) or b""
         for line in content.decode().splitlines()[1:]:
             entry = json.loads(line)
             if entry["batchId"] == number:

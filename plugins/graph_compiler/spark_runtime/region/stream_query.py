@@ -36,7 +36,7 @@ from graph_compiler.identifiers import counted, quoted
 from graph_compiler.spark_runtime.connectors.file_source import read_stream
 from graph_compiler.spark_runtime.failures.failures import OperatorFailedError
 from graph_compiler.spark_runtime.operators import union
-from graph_compiler.spark_runtime.region.batch_files import BatchFiles
+from graph_compiler.spark_runtime.region.batch_files import BatchFiles, check_folders
 from graph_compiler.spark_runtime.region.coordination import initialize_on_master
 from graph_compiler.spark_runtime.region.region import RegionResult, run_region
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
@@ -144,6 +144,7 @@ class _Stream:
         rows = self._rows_of_all()
         by_folder = {_folder(each): each for each in self.task.region.operators if _folder(each) is not None}
         self._sources = tuple(by_folder[folder] for folder in stream_folders(rows))
+        check_folders(self._sources, self.checkpoint.folder, self.spark, self.store)
         mode = "update" if query.updates else "append"
         writer = rows.writeStream.foreachBatch(self._publish).outputMode(mode).queryName(self.task.region.region_id)
         return writer.option("checkpointLocation", self.checkpoint.folder).trigger(availableNow=True).start()
