@@ -25,7 +25,7 @@ NEEDS_NOTHING := -m 'not ($(NEEDS_SOME) or long or browser)'
 # What `make test-all` runs, what `make test-long` runs, and what has a command of its own.
 NOT_QUICK := ci or long or browser or cluster or yarn or kubernetes or openlineage or objects or hdfs or compose or versions or lake
 
-.PHONY: help run ui up down down-all explain env test test-all test-core test-long test-browser test-cluster test-yarn test-kubernetes test-openlineage test-objects test-hdfs test-lake test-lake-kills test-lake-machine test-lake-cost test-versions test-matrix test-compose test-faults test-faults-in-bucket test-faults-in-hdfs test-machine test-mends stale mutants bench lint format lock web web-check clean
+.PHONY: help run ui up down down-all explain env test test-all test-core test-long test-browser test-cluster test-yarn test-kubernetes test-openlineage test-objects test-hdfs test-lake test-lake-kills test-lake-machine test-lake-cost test-stream-kills test-stream-cost test-versions test-matrix test-compose test-faults test-faults-in-bucket test-faults-in-hdfs test-machine test-mends stale mutants bench lint format lock web web-check clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -109,6 +109,12 @@ test-lake-kills: $(READY) $(LAKE_READY) $(OBJECTS_READY) ## kill and stop driver
 test-lake-machine: $(READY) $(LAKE_READY) ## search for a sequence of runs, faults and changes of others in which a table loses or doubles a row; ARGS="--minutes 60 --seed 1"
 	@$(LAKE_JARS)
 	@$(WITH_LAKE) $(BIN)/python -m tests.machine --machine lake $(ARGS)
+
+test-stream-kills: $(READY) ## kill and stop drivers of streams, and check that nothing is lost or doubled (an hour); ARGS="--cases 60 --seed 1"
+	@$(WITH_JAVA) $(BIN)/python -m tests.spark.streams.kills $(ARGS)
+
+test-stream-cost: $(READY) ## compare the CPU of a stream's batches with that of plain Structured Streaming; ARGS="--pairs 10"
+	@$(WITH_JAVA) $(BIN)/python -m tests.spark.streams.cost $(ARGS)
 
 test-lake-cost: $(READY) $(LAKE_READY) ## compare the CPU of a publication with that of a plain append of the same rows; ARGS="--pairs 10"
 	@$(LAKE_JARS)

@@ -32,6 +32,12 @@ _LAKE = (
     f"{_PACKAGE}/staging/publications",
     "tests/lake",
 )
+_STREAMS = (
+    f"{_PACKAGE}/spark_runtime/region",
+    f"{_PACKAGE}/staging/publications",
+    f"{_PACKAGE}/staging/streams",
+    "tests/spark/streams",
+)
 SUITES: Mapping[str, Sequence[str]] = {
     "make test-long": (_PACKAGE, "pipelines", "benchmarks"),
     "make test-cluster": (*_BOTH_SIDES, "tests/cluster"),
@@ -51,6 +57,8 @@ SUITES: Mapping[str, Sequence[str]] = {
     "make test-hdfs": (*_PUBLISHING, f"{_PACKAGE}/webhdfs", f"{_PACKAGE}/spark_runtime/stores", "tests/hdfs"),
     "make test-lake": _LAKE,
     "make test-lake-kills": _LAKE,
+    "make test-stream-kills": _STREAMS,
+    "make test-stream-cost": _STREAMS,
     "make test-lake-machine": (*_LAKE, "tests/machine"),
     "make test-lake-cost": _LAKE,
     "make test-matrix": (

@@ -121,5 +121,5 @@ def _at(call: Callable[..., Any], when: str, fire: Callable[[], None]) -> Callab
 
 
 def say(what: str, value: object) -> None:
-    """Tell the process that has started this one."""
+    """Write a line for the process that has started this one."""
     print(f"@ {json.dumps([what, value])}", flush=True)

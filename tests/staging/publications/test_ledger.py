@@ -24,7 +24,7 @@ from graph_compiler.errors import (
 from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.staging.attempts.run_marker import VERSION, RunMarker, mark_run, same_root
 from graph_compiler.staging.publications.carrier import carry_out
-from graph_compiler.staging.publications.ledger import Ledger
+from graph_compiler.staging.publications.ledger import Ledger, LedgerRecords
 from graph_compiler.staging.publications.preparations import PlaceKind, Preparation, PreparedPlace, beside
 from graph_compiler.staging.publications.publications import GIVEN_UP, Confirmation, Ending, Intent, Publication, ending
 from graph_compiler.staging.publications.unexplained_attempts import TAKEN_AWAY
@@ -558,3 +558,49 @@ def test_the_last_publication_is_unknown_without_a_readable_end(question: str, l
     Path(ledger.layout.done(str(target), 0)).write_text('{"given_')
     with pytest.raises(DamagedDocumentError, match="if they are not: echo"):
         getattr(ledger, question)(str(target), 1)
+
+
+def of_batch(ledger: Ledger, batch: str | None, run: str) -> Ledger:
+    layout = replace(ledger.layout, identity=RunIdentity.own("p", run))
+    return replace(ledger, layout=layout, batch=batch)
+
+
+def published(ledger: Ledger, target: Path, execution_id: str) -> None:
+    """Publish a file as the next publication of a ledger's run, or of its batch."""
+    number = settle(ledger, target)
+    ledger.decide(replace(intended(ledger, target, execution_id), number=number, batch=ledger.batch))
+    settle(ledger, target)
+
+
+def test_a_batch_belongs_to_its_stream_whatever_run_publishes_it(ledger: Ledger, target: Path) -> None:
+    published(of_batch(ledger, "s/0", "monday"), target, "e1.0")
+    published(of_batch(ledger, None, "monday"), target, "e2")
+    published(of_batch(ledger, "s/1", "monday"), target, "e1.1")
+    published(of_batch(ledger, "other/1", "monday"), target, "e3.1")
+
+    def own(batch: str | None, run: str) -> list[str]:
+        found = of_batch(ledger, batch, run).of_this_run(str(target), SINK, 4)
+        return [each.execution_id for each in found]
+
+    assert own("s/1", "tuesday") == ["e1.1"]
+    assert own("s/0", "monday") == ["e1.0"]
+    assert own("s/2", "monday") == []
+    assert own(None, "monday") == ["e2"], "a run and its batches are apart"
+    assert own(None, "tuesday") == []
+
+
+def test_a_batch_does_not_look_beyond_the_one_before(
+    ledger: Ledger, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        published(of_batch(ledger, f"s/{number}", "r"), target, f"e.{number}")
+    read: list[int] = []
+    document = LedgerRecords.document
+
+    def reads(records: LedgerRecords, place: str, number: int) -> Any:
+        read.append(number)
+        return document(records, place, number)
+
+    monkeypatch.setattr(LedgerRecords, "document", reads)
+    assert of_batch(ledger, "s/5", "r").of_this_run(str(target), SINK, 5) == ()
+    assert read == [4]

