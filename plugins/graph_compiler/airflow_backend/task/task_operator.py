@@ -30,7 +30,7 @@ from graph_compiler.airflow_backend.task.following.tracking import Application, 
 from graph_compiler.airflow_backend.task.other_places import check_places, check_recorded_places
 from graph_compiler.airflow_backend.task.run_values import earlier_failures, rendered, try_of_run
 from graph_compiler.airflow_backend.task.stale_consumers import check_plan, check_reads, rerun_stale_consumers
-from graph_compiler.airflow_backend.task.submitting import Preparation, prepare_try
+from graph_compiler.airflow_backend.task.submitting import Preparation, end_without_spark, prepare_try
 from graph_compiler.airflow_backend.task.task_summary import FinishedTask, log_lines, summarize
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.declaration.parameters.parameter import RUN_DATE, ParameterValue
@@ -187,6 +187,9 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
     def _submit_anew(self, task: TaskTry, context: Context) -> None:
         self.conf = self.with_parent_run(context)
         prepared = self.prepared(task)
+        if not prepared.plan.place.is_elsewhere and (why := end_without_spark(task)) is not None:
+            self.log.info("graph_compiler: %s", why)
+            return
         prepared.ship()
         if prepared.plan.place.is_tracked:
             store_execution(context, task, self)

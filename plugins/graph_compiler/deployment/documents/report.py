@@ -291,6 +291,21 @@ class ExecutionReport:
     increments: tuple[ReadIncrement, ...] = field(default=(), metadata={UNSAID: True})
 
     @classmethod
+    def of_nothing(cls) -> ExecutionReport:
+        """Return the report of an execution that had nothing to do, and has started no Spark."""
+        return cls(
+            version=VERSION,
+            application_id=None,
+            outputs=(),
+            contracts=(),
+            vertices=(),
+            actions=(),
+            reads=(),
+            recomputed=(),
+            failure=None,
+        )
+
+    @classmethod
     def from_json(cls, text: str) -> ExecutionReport:
         """Decode; raises DescriptorError if the form or the version is a different one."""
         return from_json(cls, text, version=VERSION)

@@ -1,18 +1,13 @@
 """The files of a batch: unchanged since Spark listed them, and with the columns that their source declares.
 
-    checkpoint/offsets/7             {"logOffset":3} for each source, one line each
-    checkpoint/sources/0/3           {"path":…,"timestamp":…,"batchId":3} for each file; or 9.compact, with all up to 9
-
 Spark reads a file as it is when its batch runs, also if it was not complete when it was listed, or was written again.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from urllib.parse import unquote
 
 from pyspark.sql import SparkSession
 
@@ -28,12 +23,9 @@ from graph_compiler.spark_runtime.failures.failures import OperatorFailedError
 from graph_compiler.spark_runtime.positions.new_files import PinnedPath, files_now
 from graph_compiler.spark_runtime.spark_internals.file_listings import modification_times
 from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.staging.streams.batch_log import all_files, files_of, offsets_of
 
-_MOST_BYTES = 1 << 30
-_COMPACT = ".compact"
 _OF_PATTERNS = re.compile(r"[{}\[\]*?\\]")
-_OF_SOURCES = 2
-"""The line of a document of offsets from which each is that of a source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +45,12 @@ class BatchFiles:
         store: StagingStore,
     ) -> BatchFiles:
         """Return those of a batch whose offsets are logged. `sources` are in the order of Spark's query."""
-        before, until = (_offsets(store, checkpoint, number) for number in (batch - 1, batch))
+        before, until = (offsets_of(store, checkpoint, number) for number in (batch - 1, batch))
         found = []
         for number, source in enumerate(sources):
             first = (before[number] if number < len(before) else -1) + 1
             logged = range(first, (until[number] if number < len(until) else -1) + 1)
-            files = dict(_logged(store, f"{checkpoint}/sources/{number}", logged))
+            files = dict(files_of(store, f"{checkpoint}/sources/{number}", logged))
             found.append((source, files))
         return cls(spark=spark, files=tuple(found))
 
@@ -98,7 +90,7 @@ def check_folders(
     """
     for number, source in enumerate(sources):
         connector = source.operator.connector if isinstance(source.operator, Source) else None
-        seen = {plain_place(path): modified for path, modified in _all_logged(store, f"{checkpoint}/sources/{number}")}
+        seen = {plain_place(path): modified for path, modified in all_files(store, f"{checkpoint}/sources/{number}")}
         if not isinstance(connector, FileConnector):
             continue
         now = {plain_place(file.path): file.modified for file in files_now(connector, spark)}
@@ -119,37 +111,3 @@ def check_folders(
 
 def _failed(source: OperatorDescriptor) -> OperatorFailedError:
     return OperatorFailedError((source,), lambda _: (), writes=False)
-
-
-def _offsets(store: StagingStore, checkpoint: str, batch: int) -> list[int]:
-    """Return the number of each source's last list in a batch, -1 if it has none."""
-    content = None if batch < 0 else store.get(f"{checkpoint}/offsets/{batch}", most=_MOST_BYTES)
-    if content is None:
-        return []
-    lines = content.decode().splitlines()[_OF_SOURCES:]
-    return [-1 if line == "-" else int(json.loads(line)["logOffset"]) for line in lines]
-
-
-def _all_logged(store: StagingStore, folder: str) -> Iterator[tuple[str, int]]:
-    """Yield all files of a source, and when each was modified."""
-    names = [key.rpartition("/")[2] for key in store.keys(folder)]
-    compacted = [int(name.removesuffix(_COMPACT)) for name in names if name.endswith(_COMPACT)]
-    last = max(compacted, default=-1)
-    later = sorted(int(name) for name in names if name.isdecimal() and int(name) > last)
-    for name in [*([f"{last}{_COMPACT}"] if compacted else []), *map(str, later)]:
-        content = store.get(f"{folder}/{name}", most=_MOST_BYTES) or b""
-        for line in content.decode().splitlines()[1:]:
-            entry = json.loads(line)
-            yield unquote(str(entry["path"])), int(entry["timestamp"])
-
-
-def _logged(store: StagingStore, folder: str, numbers: range) -> Iterator[tuple[str, int]]:
-    """Yield the files of some lists of a source, and when each was modified."""
-    for number in numbers:
-        content = store.get(f"{folder}/{number}", most=_MOST_BYTES)
-        if content is None:
-            content = store.get(f"{folder}/{number}{_COMPACT}", most=_MOST_BYTES) or b""
-        for line in content.decode().splitlines()[1:]:
-            entry = json.loads(line)
-            if entry["batchId"] == number:
-                yield unquote(str(entry["path"])), int(entry["timestamp"])

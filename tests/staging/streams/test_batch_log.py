@@ -1,0 +1,114 @@
+"""What Spark's log of a stream says: the files of each batch, and whether all that is there was read."""
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from graph_compiler.deployment.documents.run_identity import RunIdentity
+from graph_compiler.deployment.documents.stream import StreamQuery, UnboundedSource
+from graph_compiler.staging.store.local_store import LocalStore
+from graph_compiler.staging.streams.batch_log import all_files, files_of, nothing_arrived, offsets_of
+from graph_compiler.staging.streams.checkpoint import Checkpoint
+
+STORE, RUN = LocalStore(), RunIdentity.own("shop", "one")
+QUERY = StreamQuery(sources=(UnboundedSource(node_id=1, uid="a", name="a"),), state=(), updates=False)
+
+
+def put(
+    folder: Path, number: int, files: dict[Path, int], *, compact: dict[Path, tuple[int, int]] | None = None
+) -> None:
+    """Write a list of a source as Spark does: the files of a number; with `compact`, also all before."""
+    entries = {path: (at, number) for path, at in files.items()} | (compact or {})
+    lines = (
+        json.dumps({"path": f"file://{quote(str(path))}", "timestamp": at, "batchId": batch})
+        for path, (at, batch) in entries.items()
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    name = f"{number}.compact" if compact is not None else str(number)
+    (folder / name).write_text("\n".join(["v1", *lines]))
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    """Return that of a stream with three batches, of which all are committed, and a file each."""
+    opened = Path(Checkpoint.open(STORE, str(tmp_path / "staging"), RUN, "e1", QUERY).folder)
+    (tmp_path / "in").mkdir()
+    files = [tmp_path / "in" / f"{number} é%.json" for number in range(3)]
+    for number, file in enumerate(files):
+        file.write_text("{}")
+        put(opened / "sources/0", number, {file: file.stat().st_mtime_ns // 1_000_000})
+        for kind, text in {"offsets": f'v1\n{{}}\n{{"logOffset":{number}}}', "commits": "v1"}.items():
+            (opened / kind).mkdir(exist_ok=True)
+            (opened / kind / str(number)).write_text(text)
+    return opened
+
+
+def arrived(tmp_path: Path, query: StreamQuery = QUERY, folder: str | None = None) -> bool:
+    return not nothing_arrived(STORE, str(tmp_path / "staging"), RUN, query, [folder or str(tmp_path / "in")])
+
+
+def test_files_of_batches_are_those_of_the_log(checkpoint: Path, tmp_path: Path) -> None:
+    assert offsets_of(STORE, str(checkpoint), 2) == [2]
+    assert offsets_of(STORE, str(checkpoint), -1) == []
+    (checkpoint / "offsets/3").write_text("v1\n{}\n-")
+    assert offsets_of(STORE, str(checkpoint), 3) == [-1]
+    ((path, _),) = files_of(STORE, f"{checkpoint}/sources/0", [1])
+    assert path == f"file://{tmp_path}/in/1 é%.json"
+    assert len(list(files_of(STORE, f"{checkpoint}/sources/0", [0, 1, 7]))) == 2
+
+
+def test_a_compacted_log_has_all_before(tmp_path: Path) -> None:
+    folder = tmp_path / "sources"
+    for number in range(3):
+        put(folder, number, {Path(f"/in/{number}"): number})
+    put(folder, 3, {Path("/in/3"): 3}, compact={Path(f"/in/{number}"): (number, number) for number in range(3)})
+    put(folder, 4, {Path("/in/4"): 4})
+    assert sorted(all_files(STORE, str(folder))) == [(f"file:///in/{number}", number) for number in range(5)]
+    assert list(files_of(STORE, str(folder), [3])) == [("file:///in/3", 3)]
+
+
+@pytest.mark.usefixtures("checkpoint")
+def test_nothing_has_arrived_if_all_files_were_read_as_they_are(tmp_path: Path) -> None:
+    assert not arrived(tmp_path)
+    (tmp_path / "in" / "_temporary").mkdir()
+    (tmp_path / "in" / "_temporary" / "x.json").write_text("{}")
+    (tmp_path / "in" / ".hidden").write_text("{}")
+    (tmp_path / "in" / "0 é%.json").unlink()
+    assert not arrived(tmp_path), "Spark reads no hidden files, and those that are gone were read"
+
+
+def arrive_below(folder: Path) -> None:
+    (folder / "in" / "day=1").mkdir()
+    (folder / "in" / "day=1" / "new.json").write_text("{}")
+
+
+OTHER = StreamQuery(sources=(UnboundedSource(node_id=1, uid="b", name="b"),), state=(), updates=False)
+CHANGES: dict[str, Callable[[Path, Path], object]] = {
+    "a new file": lambda folder, _: (folder / "in" / "new.json").write_text("{}"),
+    "a new file below": lambda folder, _: arrive_below(folder),
+    "a rewritten file": lambda folder, _: os.utime(folder / "in" / "1 é%.json", (1, 1)),
+    "a batch that is not committed": lambda _, checkpoint: (checkpoint / "commits/2").unlink(),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_is_new_is_for_spark(tmp_path: Path, checkpoint: Path, change: str) -> None:
+    CHANGES[change](tmp_path, checkpoint)
+    assert arrived(tmp_path)
+
+
+@pytest.mark.usefixtures("checkpoint")
+@pytest.mark.parametrize("query", [OTHER, replace(QUERY, updates=True)])
+def test_another_query_is_for_spark(tmp_path: Path, query: StreamQuery) -> None:
+    assert arrived(tmp_path, query)
+
+
+@pytest.mark.usefixtures("checkpoint")
+@pytest.mark.parametrize("folder", ["{}/i*", "{}/nowhere", "s3a://shop/in"])
+def test_folders_that_are_not_here_are_for_spark(tmp_path: Path, folder: str) -> None:
+    assert arrived(tmp_path, folder=folder.format(tmp_path))
