@@ -117,6 +117,8 @@ def outputs_table(sinks: Sequence[Output]) -> Group:
 
 def outputs_of_run(sinks: Sequence[tuple[str, int, str]]) -> Group:
     """Show the name, the number of rows and the location of each sink."""
+    if not sinks:
+        return Group(Text("nothing was published"), Text())
     table = _table()
     table.add_column("sink")
     table.add_column("rows", justify="right")
