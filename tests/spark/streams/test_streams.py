@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from graph_compiler import Csv, Json, Parquet, StreamExecutionEnvironment, Text, TumblingEventTimeWindows
+from graph_compiler import Csv, Jdbc, Json, Parquet, StreamExecutionEnvironment, Text, TumblingEventTimeWindows
 from graph_compiler.spark_runtime.region import stream_query
 from graph_compiler.spark_runtime.region.batch_files import BatchFiles
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.streams.checkpoint import Checkpoint
 from tests.harness.position_runs import Runs, write
+from tests.harness.postgres import PASSWORD, Postgres
 from tests.lake.dying import die
 
 pytestmark = pytest.mark.spark
@@ -203,6 +204,29 @@ def test_windows_are_published_when_they_are_complete(tmp_path: Path, spark: Spa
     write(tmp_path / "in" / "c.json", minute(3, 1000), minute(40, 32))  # one is late
     assert runs.run("three") == []
     assert rows(spark, tmp_path / "out") == [(0, 11), (10, 20)]
+
+
+def test_a_state_goes_on_behind_a_batch_that_its_only_sink_has_already(
+    tmp_path: Path, spark: SparkSession, server: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(PASSWORD.variable, server.password)
+    server.sql("DROP TABLE IF EXISTS windows")
+    target = Jdbc(server.url, table="windows", user=server.user, password=PASSWORD, driver="org.postgresql.Driver")
+    env = environment()
+    seen = env.from_source(Json(f"{tmp_path}/in", schema="at TIMESTAMP, n INT"), "seen", unbounded=True).uid("seen")
+    marked = seen.assign_timestamps_and_watermarks("at", max_out_of_orderness="1 minute")
+    windows = marked.window_all(TumblingEventTimeWindows("at", "10 minutes")).aggregate(total="sum(n)")
+    windows.select(minute="minute(window_start)", total="total").sink_to(target, mode="append").uid("out")
+    runs = Runs(env, tmp_path, spark)
+    for number, run in enumerate(("one", "two", "three")):
+        write(
+            tmp_path / "in" / f"{run}.json",
+            *({"at": f"2024-01-01T00:{number * 10 + minute:02}:00Z", "n": 1} for minute in (1, 5, 9)),
+        )
+        die(monkeypatch, SinkCommitter, "commit", after=True)
+        while runs.run(run):
+            pass
+    assert server.sql("SELECT minute, total FROM windows ORDER BY 1") == [("0", "3"), ("10", "3")]
 
 
 def test_rows_of_several_sources_and_side_outputs(tmp_path: Path, spark: SparkSession) -> None:

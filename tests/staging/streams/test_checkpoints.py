@@ -36,6 +36,13 @@ def opened(root: Path, query: StreamQuery = QUERY, execution: str = "e1", run: s
     return Checkpoint.open(STORE, str(root), RunIdentity.own("shop", run), execution, query)
 
 
+def begun(root: Path, query: StreamQuery = QUERY) -> Checkpoint:
+    """Return a checkpoint with a batch."""
+    found = opened(root, query)
+    STORE.put_if_absent(f"{found.folder}/offsets/0", b"v1")
+    return found
+
+
 def test_the_next_run_continues_the_stream_of_its_sources(tmp_path: Path) -> None:
     first = opened(tmp_path)
     again = opened(tmp_path, execution="e2", run="two")
@@ -71,12 +78,21 @@ def test_pipelines_have_streams_of_their_own(tmp_path: Path) -> None:
     ],
 )
 def test_what_would_continue_with_wrong_numbers_is_refused(tmp_path: Path, query: StreamQuery, found: str) -> None:
-    first = opened(tmp_path)
+    first = begun(tmp_path)
     with pytest.raises(CheckpointError, match=found) as refused:
         opened(tmp_path, query, "e2")
     assert "`graph-compiler streams reset shop a`" in str(refused.value)
     first.check()
     assert opened(tmp_path, execution="e3").stream_id == first.stream_id
+
+
+def test_a_query_without_a_batch_may_change(tmp_path: Path) -> None:
+    first = opened(tmp_path)
+    changed = replace(QUERY, state=(state("sum"),))
+    assert opened(tmp_path, changed, "e2").stream_id == first.stream_id
+    begun(tmp_path, changed)
+    with pytest.raises(CheckpointError):
+        opened(tmp_path, QUERY, "e3")
 
 
 def test_sources_of_two_streams_are_not_one(tmp_path: Path) -> None:

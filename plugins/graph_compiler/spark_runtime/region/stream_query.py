@@ -44,11 +44,13 @@ from graph_compiler.spark_runtime.region.region_graph import Output as NodeOutpu
 from graph_compiler.spark_runtime.region.region_run import RegionRun
 from graph_compiler.spark_runtime.region.seams import PRODUCTION, Seams
 from graph_compiler.spark_runtime.region_metrics import RegionMetrics
+from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.spark_runtime.spark_internals.java import lit
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import stream_folders
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.staging.streams.batch_log import uncommitted_batch
 from graph_compiler.staging.streams.checkpoint import Checkpoint
 
 LOG = program_log.logger(__name__)
@@ -83,7 +85,6 @@ def run_stream(
     assert query is not None, "its rows never end"
     initialize_on_master(task.region.vertices, spark, _run_of(task, spark, store, metrics, None).running)
     checkpoint = Checkpoint.open(store, task.staging_root, task.identity, task.attempt.execution_id, query)
-    _set_partitions(task.region, spark)
     stream = _Stream(task=task, store=store, metrics=metrics, seams=seams, checkpoint=checkpoint, spark=spark)
     stream.run(query)
     return RegionResult(
@@ -115,6 +116,8 @@ class _Stream:
     """That of each batch: its rows, and the sinks."""
     _sources: tuple[OperatorDescriptor, ...] = ()
     """Those whose rows never end, as Spark numbers them."""
+    _repeated: int | None = None
+    """The batch that an earlier execution has begun."""
     _failure: BaseException | None = None
 
     def __post_init__(self) -> None:
@@ -129,8 +132,9 @@ class _Stream:
             if not isinstance(operator.operator, Sink):
                 run.evaluate(operator)
         *_, last = (each for each in operators.values() if isinstance(each.operator, Sink))
-        with run.running(last, Phase.PREPARE):
-            started = self._start(query)
+        self._repeated = uncommitted_batch(self.store, self.checkpoint.folder)
+        with run.running(last, Phase.PREPARE), pinned(self.spark, _partitions(self.task.region, self.spark)):
+            started = self._start(query)  # it has a copy of the session from now on
         try:
             started.awaitTermination()
         except BaseException:
@@ -187,6 +191,9 @@ class _Stream:
         if len(sinks) > 1:
             rows.persist(StorageLevel.MEMORY_AND_DISK)
         try:
+            if number == self._repeated and self.task.region.stream and self.task.region.stream.state:
+                # A sink that has the batch already may compute no row, and then its state would be lost.
+                rows.write.format("noop").mode("overwrite").save()
             result = self._run_region(rows, number, files)
         finally:
             if len(sinks) > 1:
@@ -342,9 +349,10 @@ def _run_of(
     return RegionRun(area=area, metrics=metrics, evaluation=evaluation or _evaluation(task, spark, PRODUCTION))
 
 
-def _set_partitions(region: RegionDescriptor, spark: SparkSession) -> None:
-    """Let a new state have as many partitions as there are cores, on one host, unless an option says it."""
-    if region.stream is None or not region.stream.state or not str(spark.sparkContext.master).startswith("local"):
-        return
-    if not spark.sparkContext.getConf().contains(_PARTITIONS):
-        spark.conf.set(_PARTITIONS, str(spark.sparkContext.defaultParallelism))
+def _partitions(region: RegionDescriptor, spark: SparkSession) -> Mapping[str, str]:
+    """Return a setting with which a new state has as many partitions as this host has cores, if no option says it."""
+    is_here = str(spark.sparkContext.master).startswith("local")
+    has_state = region.stream is not None and bool(region.stream.state)
+    if not is_here or not has_state or spark.sparkContext.getConf().contains(_PARTITIONS):
+        return {}
+    return {_PARTITIONS: str(spark.sparkContext.defaultParallelism)}

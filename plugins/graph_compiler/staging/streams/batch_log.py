@@ -67,6 +67,12 @@ def _entries(content: bytes | None) -> Iterator[tuple[str, int, int]]:
         yield unquote(str(entry["path"])), int(entry["timestamp"]), int(entry["batchId"])
 
 
+def uncommitted_batch(store: StagingStore, checkpoint: str) -> int | None:
+    """Return the batch that has begun and is not committed, None if there is none: Spark repeats it first."""
+    begun = _last(store, f"{checkpoint}/offsets")
+    return None if begun == _last(store, f"{checkpoint}/commits") else begun
+
+
 def nothing_arrived(
     store: StagingStore, root: str, identity: RunIdentity, query: StreamQuery, folders: Iterable[str]
 ) -> bool:
@@ -82,11 +88,7 @@ def nothing_arrived(
     queries, checkpoint = layout.queries(stream.stream_id), layout.checkpoint(stream.stream_id)
     records = numbers_in(store, queries)
     last = get_document(store, numbered(queries, records[-1]), QueryRecord) if records else None
-    if (
-        last is None
-        or last.query != query
-        or _last(store, f"{checkpoint}/offsets") != _last(store, f"{checkpoint}/commits")
-    ):
+    if last is None or last.query != query or uncommitted_batch(store, checkpoint) is not None:
         return False
     seen: dict[str, int] = {}
     for number in range(len(query.sources)):

@@ -61,7 +61,8 @@ class Checkpoint:
         stream_id = _stream_of(store, layout, query)
         known = numbers_in(store, layout.queries(stream_id))
         before = get_document(store, numbered(layout.queries(stream_id), known[-1]), QueryRecord) if known else None
-        if before is not None:
+        has_batches = bool(store.keys(f"{layout.checkpoint(stream_id)}/offsets"))
+        if before is not None and has_batches:
             _refuse_other(before.query, query, layout.owner)
         if before is None or before.query != query:
             record = QueryRecord(version=VERSION, number=0 if before is None else before.number + 1, query=query)
