@@ -52,6 +52,8 @@ class RegionMetrics:
     """Rows according to file footers, of staged outputs and of sinks."""
     staged: dict[IntermediateDataSetId, int] = field(default_factory=dict)
     """Rows of the staged results that were read."""
+    is_brief: bool = False
+    """Whether only what writes rows is measured: a stream evaluates the same for each of its batches."""
     _counted: dict[Output, int] = field(default_factory=dict)
     _too_high: set[Output] = field(default_factory=set)
     _same_rows: list[tuple[Output, Output]] = field(default_factory=list)
@@ -90,6 +92,10 @@ class RegionMetrics:
     def running(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:
         """Name Spark's jobs in the `with` block after an operator, and measure them unless they fail."""
         vertex = {"vertex": self._graph.vertex_name(operator)}
+        if self.is_brief and phase is Phase.EVALUATE:
+            with program_log.about(vertex):
+                yield
+            return
         with program_log.about(vertex), self._reporting(operator, phase), self._measuring(operator, phase):
             yield
 

@@ -6,6 +6,8 @@ CSV, JSON and text are read as records whose fields are all checked (`text_recor
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 from urllib.parse import unquote
 
@@ -15,7 +17,7 @@ from pyspark.sql.types import DateType, NumericType, StructType, TimestampNTZTyp
 
 from graph_compiler.declaration.connectors import FileConnector, RecordFiles
 from graph_compiler.declaration.connectors.file_uris import local_path
-from graph_compiler.declaration.connectors.files import UNTYPED, SchemaInFiles
+from graph_compiler.declaration.connectors.files import UNTYPED, SchemaInFiles, plain_place
 from graph_compiler.deployment.documents.jvm_settings import STRICT_SOURCES
 from graph_compiler.errors import SchemaChangedError
 from graph_compiler.identifiers import shown
@@ -23,18 +25,24 @@ from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.connectors.first_bytes import encoding_hints, is_utf8
 from graph_compiler.spark_runtime.connectors.folder_values import refuse_columns_in_both
 from graph_compiler.spark_runtime.connectors.missing_files import columns_of_no_rows, rows_if_missing
-from graph_compiler.spark_runtime.connectors.source import Found, Reading, as_declared, read
+from graph_compiler.spark_runtime.connectors.source import Found, Reading, as_declared, read, read_source
 from graph_compiler.spark_runtime.connectors.text_records import TextFiles, list_lines
-from graph_compiler.spark_runtime.connectors.typed_files import TypedFiles, held_schema, no_columns, or_no_files
+from graph_compiler.spark_runtime.connectors.typed_files import (
+    TypedFiles,
+    has_not_null,
+    held_schema,
+    no_columns,
+    or_no_files,
+)
 from graph_compiler.spark_runtime.failures.causes import read_cause
-from graph_compiler.spark_runtime.positions.new_files import paths_of, reads_nothing, with_base
+from graph_compiler.spark_runtime.positions.new_files import PinnedPath, paths_of, reads_nothing, with_base
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.file_listings import (
     columns_in_files_and_folders,
     load_files,
     stream_files,
 )
-from graph_compiler.spark_runtime.spark_internals.hadoop_files import first_bytes
+from graph_compiler.spark_runtime.spark_internals.hadoop_files import first_bytes, orc_columns, parquet_columns
 from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError, lit
 
 _CORRUPT = "_corrupt_record"
@@ -43,6 +51,7 @@ _WIDE = ("UTF-16", "UTF-32")
 """Encodings with several bytes in each character; their names may end in the order of these."""
 _MOST_FILES = 20
 """Whose first bytes are read, to find the one that cannot be read."""
+_MOST_FOOTERS = 64
 _TELLING = (NumericType, DateType, TimestampType, TimestampNTZType)
 """Types of columns whose name, read as a value, does not fit."""
 
@@ -77,6 +86,32 @@ def read_stream(connector: FileConnector, spark: SparkSession) -> DataFrame:
         rows = stream_files(spark, connector.one_path, connector.spark_format, options, columns)
         found = Found(rows=rows, schema=columns)
     return as_declared(connector, found)
+
+
+def check_files(connector: FileConnector, files: Sequence[str], spark: SparkSession) -> None:
+    """Raise what reading some files of a source raises if they have other columns than it declares.
+
+    The footers of a few files are read here; only if they differ, or for other formats, is Spark asked.
+    """
+    if not _have_the_declared_columns(connector, files, spark):
+        read_source(replace(connector, path=PinnedPath.of(connector.one_path, files)), spark)
+
+
+def _have_the_declared_columns(connector: FileConnector, files: Sequence[str], spark: SparkSession) -> bool:
+    """Whether it is known that files have exactly the declared columns, and none from names of folders."""
+    reader = {"parquet": parquet_columns, "orc": orc_columns}.get(connector.spark_format.lower())
+    folders = {plain_place(file.rpartition("/")[0]) for file in files}
+    if reader is None or len(files) > _MOST_FOOTERS or folders != {plain_place(connector.one_path)}:
+        return False
+    declared = parse_schema(str(connector.schema))
+    wanted = [(field.name, field.dataType) for field in declared]
+    if has_not_null(declared):
+        return False
+    columns = reader(spark)
+    try:
+        return all([(field.name, field.dataType) for field in columns(file)] == wanted for file in files)
+    except Py4JJavaError:  # it is no such file: its reader says so
+        return False
 
 
 def _no_rows(connector: FileConnector, spark: SparkSession) -> Found:

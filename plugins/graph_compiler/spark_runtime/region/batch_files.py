@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
@@ -18,9 +18,9 @@ from graph_compiler.declaration.operators import Source
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
 from graph_compiler.errors import SourceChangedError, UnreadFilesError
 from graph_compiler.identifiers import counted
-from graph_compiler.spark_runtime.connectors import read_source
+from graph_compiler.spark_runtime.connectors.file_source import check_files
 from graph_compiler.spark_runtime.failures.failures import OperatorFailedError
-from graph_compiler.spark_runtime.positions.new_files import PinnedPath, files_now
+from graph_compiler.spark_runtime.positions.new_files import files_now
 from graph_compiler.spark_runtime.spark_internals.file_listings import modification_times
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.streams.batch_log import all_files, files_of, offsets_of
@@ -61,7 +61,7 @@ class BatchFiles:
             connector = source.operator.connector if isinstance(source.operator, Source) else None
             if files and isinstance(connector, FileConnector):
                 try:
-                    read_source(replace(connector, path=PinnedPath.of(connector.one_path, files)), self.spark)
+                    check_files(connector, tuple(files), self.spark)
                 except Exception as error:  # of any kind: it is its reader's
                     raise _failed(source) from error
 

@@ -218,7 +218,7 @@ class _Stream:
             self.checkpoint.check()
 
         session = rows.sparkSession
-        metrics = RegionMetrics(session, self._region, self.seams.on_begin)
+        metrics = RegionMetrics(session, self._region, self.seams.on_begin, is_brief=True)
         result = run_region(
             replace(self.task, region=self._region),
             session,
