@@ -340,6 +340,29 @@ def test_records_that_do_not_fit_fail_the_batch_and_then_the_next_run_has_them(
     assert rows(spark, tmp_path / "out") == [(1, 2)]
 
 
+def test_files_with_their_columns_in_another_order_fail_the_batch(tmp_path: Path, spark: SparkSession) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").write_text("a,b\n1,2\n")
+    runs = copies(tmp_path, Csv(f"{tmp_path}/in", schema="a INT, b INT"), spark)
+    assert runs.run("one") == []
+    (tmp_path / "in" / "a.csv").unlink()
+    (tmp_path / "in" / "b.csv").write_text("b,a\n2,1\n")
+    (failure,) = runs.run("two")
+    assert "does not fit column 'a', INT" in failure
+    assert "b.csv" in failure
+    assert len(rows(spark, tmp_path / "out")) == 1
+
+
+def test_headers_that_could_be_records_are_refused(tmp_path: Path, spark: SparkSession) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").write_text("a,b\n1,2\n")
+    (failure,) = copies(tmp_path, Csv(f"{tmp_path}/in", schema="a STRING, b STRING"), spark).run("one")
+    assert "one with other names could be read as a record" in failure
+    without = Csv(f"{tmp_path}/in", schema="a STRING, b STRING", header=False)
+    assert copies(tmp_path / "other", without, spark).run("one") == []
+    assert rows(spark, tmp_path / "other" / "out") == [("1", "2"), ("a", "b")]
+
+
 def test_files_with_other_columns_fail_the_batch(tmp_path: Path, spark: SparkSession) -> None:
     spark.range(3).selectExpr("id", "id AS n").coalesce(1).write.parquet(f"{tmp_path}/in")
     runs = copies(tmp_path, Parquet(f"{tmp_path}/in", schema="id BIGINT, n BIGINT"), spark)

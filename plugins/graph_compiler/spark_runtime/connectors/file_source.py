@@ -79,6 +79,8 @@ def read_stream(connector: FileConnector, spark: SparkSession) -> DataFrame:
     The fields of text files are checked with each row. The rest is checked for the files of each batch.
     """
     if isinstance(connector, RecordFiles) and connector.is_checked:
+        if connector.has_header:
+            _refuse_unseen_headers(connector)
         found = _checked(connector, spark, scans=False, is_stream=True)
     else:
         columns = parse_schema(str(connector.schema))
@@ -88,20 +90,38 @@ def read_stream(connector: FileConnector, spark: SparkSession) -> DataFrame:
     return as_declared(connector, found)
 
 
+def _declared(connector: FileConnector) -> str:
+    return connector.schema or "value STRING"
+
+
+def _refuse_unseen_headers(connector: RecordFiles) -> None:
+    """Raise SchemaChangedError if a header with other names, or in another order, could be read as a record."""
+    if connector.continues_after_misfits or not _tells(parse_schema(_declared(connector)), _null_value(connector)):
+        raise SchemaChangedError(
+            "its files have headers, and on a stream, one with other names could be read as a record\n"
+            "  allowed: files with header=False; with a header, a column of numbers or dates in schema=, names that "
+            "are no values, and on_misfit='fail'"
+        )
+
+
 def check_files(connector: FileConnector, files: Sequence[str], spark: SparkSession) -> None:
     """Raise what reading some files of a source raises if they have other columns than it declares.
 
-    The footers of a few files are read here; only if they differ, or for other formats, is Spark asked.
+    The query has checked the fields of text files, and a header in another order does not fit if one of its columns is
+    a number or a date. The footers of a few files are read here. For all else, Spark is asked.
     """
-    if not _have_the_declared_columns(connector, files, spark):
+    folders = {plain_place(file.rpartition("/")[0]) for file in files}
+    has_folders = folders != {plain_place(connector.one_path)}
+    if isinstance(connector, RecordFiles) and connector.is_checked and not has_folders:
+        return
+    if has_folders or not _have_the_declared_columns(connector, files, spark):
         read_source(replace(connector, path=PinnedPath.of(connector.one_path, files)), spark)
 
 
 def _have_the_declared_columns(connector: FileConnector, files: Sequence[str], spark: SparkSession) -> bool:
-    """Whether it is known that files have exactly the declared columns, and none from names of folders."""
+    """Whether it is known that files have exactly the declared columns."""
     reader = {"parquet": parquet_columns, "orc": orc_columns}.get(connector.spark_format.lower())
-    folders = {plain_place(file.rpartition("/")[0]) for file in files}
-    if reader is None or len(files) > _MOST_FOOTERS or folders != {plain_place(connector.one_path)}:
+    if reader is None or len(files) > _MOST_FOOTERS:
         return False
     declared = parse_schema(str(connector.schema))
     wanted = [(field.name, field.dataType) for field in declared]
@@ -153,7 +173,9 @@ def _columns(connector: FileConnector, spark: SparkSession) -> StructType:
 def _checked(connector: RecordFiles, spark: SparkSession, *, scans: bool, is_stream: bool = False) -> Found:
     _refuse_options(connector)
     listed = list_lines(connector, spark, is_stream=is_stream)
-    folders, held = listed.schema.fields[1:], _columns(connector, spark)
+    # The order of columns in a header that is there now says nothing of files to come.
+    held = parse_schema(_declared(connector)) if is_stream else _columns(connector, spark)
+    folders = listed.schema.fields[1:]
     names = {field.name.lower() for field in folders}
     known = {field.name.lower(): field for field in held}
     columns = StructType([field for field in held if field.name.lower() not in names])
@@ -239,7 +261,7 @@ def _check_headers(files: TextFiles) -> None:
     """
     if files.header is None:
         return
-    if _shows_headers(files) and not files.connector.continues_after_misfits:
+    if _tells(files.columns, files.null_value) and not files.connector.continues_after_misfits:
         return
     wrong = files.without_one_header()
     if not wrong:
@@ -255,12 +277,16 @@ def _check_headers(files: TextFiles) -> None:
     )
 
 
-def _shows_headers(files: TextFiles) -> bool:
+def _tells(columns: StructType, null_value: str) -> bool:
     """Whether a header in any order is a misfit: a column of numbers or dates, and no name that could be a value."""
     is_name = re.compile(r"(?!nan$|[+-]?inf)[^\d+.\-]", re.IGNORECASE)
-    names = files.header or ()
-    are_names = all(is_name.match(name) and name != files.null_value for name in names)
-    return are_names and any(isinstance(field.dataType, _TELLING) for field in files.columns)
+    are_names = all(is_name.match(name) and name != null_value for name in columns.names)
+    return are_names and any(isinstance(field.dataType, _TELLING) for field in columns)
+
+
+def _null_value(connector: FileConnector) -> str:
+    options = {name.lower(): value for name, value in connector.spark_options().items()}
+    return str(options.get("nullvalue", ""))
 
 
 def _reader(connector: FileConnector, spark: SparkSession) -> DataFrameReader:
