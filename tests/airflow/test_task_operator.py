@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -89,17 +90,7 @@ def run(
 
 
 def finished(*outputs: Output) -> ExecutionReport:
-    return ExecutionReport(
-        version=VERSION,
-        application_id="local-1",
-        outputs=outputs,
-        contracts=(),
-        vertices=(),
-        actions=(),
-        reads=(),
-        recomputed=(),
-        failure=None,
-    )
+    return replace(ExecutionReport.of_nothing(), application_id="local-1", outputs=outputs)
 
 
 def failed(throwable_type: ThrowableType) -> ExecutionReport:

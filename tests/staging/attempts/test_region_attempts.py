@@ -15,7 +15,6 @@ from graph_compiler.deployment.documents.descriptor import ExecutionAttempt
 from graph_compiler.deployment.documents.progress import VERSION as PROGRESS_VERSION
 from graph_compiler.deployment.documents.progress import CurrentStep, ExecutionProgress
 from graph_compiler.deployment.documents.report import (
-    VERSION,
     ExecutionReport,
     Failure,
     Outcome,
@@ -60,17 +59,7 @@ NAMELESS = replace(BROKEN, operator=None)
 
 
 def report(failure: Failure | None) -> ExecutionReport:
-    return ExecutionReport(
-        version=VERSION,
-        application_id=None,
-        outputs=(),
-        contracts=(),
-        vertices=(),
-        actions=(),
-        reads=(),
-        recomputed=(),
-        failure=failure,
-    )
+    return replace(ExecutionReport.of_nothing(), failure=failure)
 
 
 @pytest.fixture
