@@ -61,6 +61,11 @@ def test_only_the_last_driver_has_it(tmp_path: Path) -> None:
     second.check()
 
 
+def test_an_object_store_has_no_checkpoint() -> None:
+    with pytest.raises(CheckpointError, match="Spark renames the files of a checkpoint"):
+        Checkpoint.open(STORE, "s3a://bucket/staging", RunIdentity.own("shop", "one"), "e1", QUERY)
+
+
 def test_pipelines_have_streams_of_their_own(tmp_path: Path) -> None:
     other = Checkpoint.open(STORE, str(tmp_path), RunIdentity.own("other", "one"), "e1", QUERY)
     assert other.stream_id != opened(tmp_path).stream_id

@@ -18,7 +18,7 @@ from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.connectors.files import plain_place
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StreamLayout
-from graph_compiler.deployment.documents.stream import QueryRecord, StreamOfSource, StreamQuery
+from graph_compiler.deployment.documents.stream import VERSION, QueryRecord, StreamOfSource, StreamQuery
 from graph_compiler.staging.publications.listing import is_hidden
 from graph_compiler.staging.store.numbered_documents import numbered, numbers_in
 from graph_compiler.staging.store.read_document import get_document
@@ -87,7 +87,7 @@ def nothing_arrived(
         return False
     queries, checkpoint = layout.queries(stream.stream_id), layout.checkpoint(stream.stream_id)
     records = numbers_in(store, queries)
-    last = get_document(store, numbered(queries, records[-1]), QueryRecord) if records else None
+    last = get_document(store, numbered(queries, records[-1]), QueryRecord, version=VERSION) if records else None
     if last is None or last.query != query or uncommitted_batch(store, checkpoint) is not None:
         return False
     seen: dict[str, int] = {}

@@ -30,6 +30,7 @@ from graph_compiler.identifiers import listing, name_of_segment, shown
 from graph_compiler.staging.store.numbered_documents import numbered, numbers_in, put_behind
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.stores.known_stores import kind_of_place
 
 
 class CheckpointError(StagingError):
@@ -55,12 +56,23 @@ class Checkpoint:
     ) -> Checkpoint:
         """Return the checkpoint of a query's sources; a new one if they have none.
 
-        Raises CheckpointError if sources were added or removed, or if a state or what comes before it has changed.
+        Raises CheckpointError if sources were added or removed, if a state or what comes before it has changed, or if
+        the staging root is in an object store.
         """
+        kind = kind_of_place(root)
+        if kind is not None and kind.promises.deferred_files:
+            raise CheckpointError(
+                f"the staging root is {root}, and Spark renames the files of a checkpoint, which an object store cannot\n"
+                "  allowed: for streams, a staging root on a disk that all workers and drivers see, or in HDFS"
+            )
         layout = StreamLayout(root=root, owner=identity.owner)
         stream_id = _stream_of(store, layout, query)
         known = numbers_in(store, layout.queries(stream_id))
-        before = get_document(store, numbered(layout.queries(stream_id), known[-1]), QueryRecord) if known else None
+        before = (
+            get_document(store, numbered(layout.queries(stream_id), known[-1]), QueryRecord, version=VERSION)
+            if known
+            else None
+        )
         has_batches = bool(store.keys(f"{layout.checkpoint(stream_id)}/offsets"))
         if before is not None and has_batches:
             _refuse_other(before.query, query, layout.owner)
