@@ -18,11 +18,11 @@ from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.connectors.files import plain_place
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StreamLayout
-from graph_compiler.deployment.documents.stream import VERSION, QueryRecord, StreamOfSource, StreamQuery
+from graph_compiler.deployment.documents.stream import StreamOfSource, StreamQuery
 from graph_compiler.staging.publications.listing import is_hidden
-from graph_compiler.staging.store.numbered_documents import numbered, numbers_in
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.staging.streams.checkpoint import last_query
 
 _MOST_BYTES = 1 << 30
 _COMPACT = ".compact"
@@ -85,9 +85,8 @@ def nothing_arrived(
     found = {get_document(store, layout.source(source.uid), StreamOfSource) for source in query.sources}
     if len(found) != 1 or (stream := found.pop()) is None:
         return False
-    queries, checkpoint = layout.queries(stream.stream_id), layout.checkpoint(stream.stream_id)
-    records = numbers_in(store, queries)
-    last = get_document(store, numbered(queries, records[-1]), QueryRecord, version=VERSION) if records else None
+    checkpoint = layout.checkpoint(stream.stream_id)
+    last = last_query(store, layout, stream.stream_id)
     if last is None or last.query != query or uncommitted_batch(store, checkpoint) is not None:
         return False
     seen: dict[str, int] = {}

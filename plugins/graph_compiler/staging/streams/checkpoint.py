@@ -62,17 +62,12 @@ class Checkpoint:
         kind = kind_of_place(root)
         if kind is not None and kind.promises.deferred_files:
             raise CheckpointError(
-                f"the staging root is {root}, and Spark renames the files of a checkpoint, which an object store cannot\n"
+                f"the staging root is {root}, and Spark renames the files of a checkpoint: an object store cannot\n"
                 "  allowed: for streams, a staging root on a disk that all workers and drivers see, or in HDFS"
             )
         layout = StreamLayout(root=root, owner=identity.owner)
         stream_id = _stream_of(store, layout, query)
-        known = numbers_in(store, layout.queries(stream_id))
-        before = (
-            get_document(store, numbered(layout.queries(stream_id), known[-1]), QueryRecord, version=VERSION)
-            if known
-            else None
-        )
+        before = last_query(store, layout, stream_id)
         has_batches = bool(store.keys(f"{layout.checkpoint(stream_id)}/offsets"))
         if before is not None and has_batches:
             _refuse_other(before.query, query, layout.owner)
@@ -141,6 +136,13 @@ def known_streams(store: StagingStore, root: str, owner: str | None = None) -> I
                 batches=max((int(name) for name in commits if name.isdecimal()), default=-1) + 1,
                 last=get_document(store, numbered(layout.turns(stream_id), turns[-1]), DriverTurn) if turns else None,
             )
+
+
+def last_query(store: StagingStore, layout: StreamLayout, stream_id: str) -> QueryRecord | None:
+    """Return the record of the last query of a stream, None if it has none; raises OtherVersionError."""
+    folder = layout.queries(stream_id)
+    known = numbers_in(store, folder)
+    return get_document(store, numbered(folder, known[-1]), QueryRecord, version=VERSION) if known else None
 
 
 def _stream_of(store: StagingStore, layout: StreamLayout, query: StreamQuery) -> str:
