@@ -15,7 +15,7 @@ from graph_compiler.deployment.describe.region_descriptors import describe_pipel
 from graph_compiler.deployment.describe.templates import find_places
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.jvm_settings import OPTIONS
-from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, Failure, Output, ThrowableType
+from graph_compiler.deployment.documents.report import ExecutionReport, Failure, Output, ThrowableType
 from graph_compiler.deployment.documents.wire import to_wire
 from graph_compiler.identifiers import TaskName
 from pipelines.flights import env as flights
@@ -95,17 +95,7 @@ def finished(*outputs: Output) -> ExecutionReport:
 
 def failed(throwable_type: ThrowableType) -> ExecutionReport:
     failure = Failure(throwable_type=throwable_type, operator="flown", declared_at=None, message="no column 'x'")
-    return ExecutionReport(
-        version=VERSION,
-        application_id="local-1",
-        outputs=(),
-        contracts=(),
-        vertices=(),
-        actions=(),
-        reads=(),
-        recomputed=(),
-        failure=failure,
-    )
+    return replace(ExecutionReport.of_nothing(), application_id="local-1", failure=failure)
 
 
 def test_the_descriptor_is_private_typed_and_complete(

@@ -247,6 +247,18 @@ def test_rows_of_several_sources_and_side_outputs(tmp_path: Path, spark: SparkSe
     assert rows(spark, tmp_path / "bad") == [(-1,), (-2,), (None,), (None,)]
 
 
+def test_another_source_of_the_same_folder_may_end(tmp_path: Path, spark: SparkSession) -> None:
+    env, folder = environment(), Json(f"{tmp_path}/in", schema="id INT")
+    arriving = env.from_source(folder, "arriving", unbounded=True).uid("arriving")
+    known = env.from_source(folder, "known").select(id="id", again="id * 10")
+    arriving.join(known, on="id").sink_to(Parquet(f"{tmp_path}/out"), mode="append").uid("out")
+    runs = Runs(env, tmp_path, spark)
+    for number in (1, 2):
+        write(tmp_path / "in" / f"{number}.json", {"id": 1})
+        assert runs.run(f"run {number}") == []
+    assert rows(spark, tmp_path / "out") == [(1, 10)] * 3, "the second row is joined with both that are there"
+
+
 def copies(tmp_path: Path, source: Any, spark: SparkSession) -> Runs:
     env = environment()
     env.from_source(source, "in", unbounded=True).uid("in").sink_to(Parquet(f"{tmp_path}/out"), mode="append").uid("o")

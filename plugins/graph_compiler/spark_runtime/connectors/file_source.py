@@ -130,7 +130,7 @@ def _have_the_declared_columns(connector: FileConnector, files: Sequence[str], s
     columns = reader(spark)
     try:
         return all([(field.name, field.dataType) for field in columns(file)] == wanted for file in files)
-    except Py4JJavaError:  # it is no such file: its reader says so
+    except Py4JJavaError:  # a file of another kind: Spark's reader names it
         return False
 
 

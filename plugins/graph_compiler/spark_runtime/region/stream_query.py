@@ -61,6 +61,13 @@ _MOST_BATCHES = 200
 
 
 @dataclass(frozen=True, slots=True)
+class _ArrivingFiles(Connector):
+    """The files of a source that never ends: another source of the same folder may end."""
+
+    files: FileConnector
+
+
+@dataclass(frozen=True, slots=True)
 class _BatchRows(Connector):
     """The rows of one output in a batch."""
 
@@ -83,10 +90,18 @@ def run_stream(
     """
     query = task.region.stream
     assert query is not None, "its rows never end"
-    initialize_on_master(task.region.vertices, spark, _run_of(task, spark, store, metrics, None).running)
+    area = StagingArea(
+        spark=spark,
+        log=ManifestLog(store=store, layout=task.layout),
+        attempt=task.attempt,
+        plan_id=task.region.plan_id,
+        contracts=tuple,
+    )
+    run = RegionRun(area=area, metrics=metrics, evaluation=_evaluation(task, spark, seams))
+    initialize_on_master(task.region.vertices, spark, run.running)
     checkpoint = Checkpoint.open(store, task.staging_root, task.identity, task.attempt.execution_id, query)
-    stream = _Stream(task=task, store=store, metrics=metrics, seams=seams, checkpoint=checkpoint, spark=spark)
-    stream.run(query)
+    stream = _Stream(task=task, store=store, run=run, seams=seams, checkpoint=checkpoint, spark=spark)
+    stream.publish_all(query)
     return RegionResult(
         outputs=tuple(stream.outputs.values()),
         contracts=(),
@@ -94,7 +109,7 @@ def run_stream(
         recomputed=(),
         sources=(),
         uncompared=(),
-        schemas=stream.evaluation.source_schemas(),
+        schemas=run.evaluation.source_schemas(),
         batches=tuple(stream.batches),
     )
 
@@ -106,12 +121,11 @@ class _Stream:
     task: TaskDeploymentDescriptor
     spark: SparkSession
     store: StagingStore
-    metrics: RegionMetrics
+    run: RegionRun
     seams: Seams
     checkpoint: Checkpoint
     outputs: dict[str, Output] = field(default_factory=dict)
     batches: list[PublishedBatch] = field(default_factory=list)
-    evaluation: RegionEvaluation = field(init=False)
     _region: RegionDescriptor = field(init=False)
     """That of each batch: its rows, and the sinks."""
     _sources: tuple[OperatorDescriptor, ...] = ()
@@ -121,13 +135,11 @@ class _Stream:
     _failure: BaseException | None = None
 
     def __post_init__(self) -> None:
-        self.evaluation = _evaluation(self.task, self.spark, self.seams)
         self._region = region_of_batch(self.task.region)
 
-    def run(self, query: StreamQuery) -> None:
-        """Run until nothing is new."""
-        run = _run_of(self.task, self.spark, self.store, self.metrics, self.evaluation)
-        operators = self.evaluation.graph.operators
+    def publish_all(self, query: StreamQuery) -> None:
+        """Publish until nothing is new."""
+        run, operators = self.run, self.run.evaluation.graph.operators
         for operator in operators.values():
             if not isinstance(operator.operator, Sink):
                 run.evaluate(operator)
@@ -155,7 +167,7 @@ class _Stream:
 
     def _rows_of_all(self) -> DataFrame:
         """Return the rows of all outputs that sinks read, each in a column of its own if there are several."""
-        outputs = {source.connector: self.evaluation.outputs[_output(source)] for source in _sources(self._region)}
+        outputs = {source.connector: self.run.evaluation.outputs[_output(source)] for source in _sources(self._region)}
         if len(outputs) == 1:
             return next(iter(outputs.values()))
         rows = list(outputs.values())
@@ -227,20 +239,20 @@ class _Stream:
             replace(self.seams, read_source=read, looks=look, batch=self.checkpoint.batch(number)),
         )
         for output, count in metrics.committed.items():
-            self.metrics.committed[output] = self.metrics.committed.get(output, 0) + count
-        self.metrics.actions += metrics.actions
-        del self.metrics.actions[:-_MOST_BATCHES]
+            self.run.metrics.committed[output] = self.run.metrics.committed.get(output, 0) + count
+        self.run.metrics.actions += metrics.actions
+        del self.run.metrics.actions[:-_MOST_BATCHES]
         return result
 
     def _attributed(self, error: BaseException) -> BaseException:
         """Return a failure of a batch as one of the operators of the stream, all of which have run for it."""
         if not isinstance(error, OperatorFailedError):
             return error
-        graph = self.evaluation.graph
+        graph = self.run.evaluation.graph
         operator = graph.operators.get(error.chain[-1].node_id)
         if operator is None:  # the rows that a sink was given
             return error
-        failed = OperatorFailedError(graph.chain_of(operator), self.evaluation.schemas, writes=error.writes)
+        failed = OperatorFailedError(graph.chain_of(operator), self.run.evaluation.schemas, writes=error.writes)
         failed.__cause__ = error.__cause__
         return failed
 
@@ -263,9 +275,10 @@ def region_of_batch(region: RegionDescriptor) -> RegionDescriptor:
     only_sinks = region.only({each.node_id for each in sinks}, ()).changed(
         lambda sink: replace(sink, inputs=tuple(map(of_batch, sink.inputs)))
     )
-    first = only_sinks.vertices[0]
-    given = replace(first, operators=sources, coordinators=(), initialize_on_master=())
-    return replace(only_sinks, vertices=(given, *only_sinks.vertices), stream=None, computed_once=())
+    # What is looked at before any data moves was looked at for the whole stream.
+    vertices = tuple(replace(vertex, initialize_on_master=()) for vertex in only_sinks.vertices)
+    given = replace(vertices[0], operators=sources, coordinators=())
+    return replace(only_sinks, vertices=(given, *vertices), stream=None, computed_once=())
 
 
 def _sources(region: RegionDescriptor) -> list[Source]:
@@ -301,13 +314,14 @@ def _added(before: Output, output: Output) -> Output:
 
 
 def _evaluation(task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seams) -> RegionEvaluation:
-    sources = (each.operator for each in task.region.operators)
-    streams = {each.connector for each in sources if isinstance(each, Source) and not each.is_bounded}
+    def arriving(operator: OperatorDescriptor, connector: Connector) -> Connector:
+        if _folder(operator) is None or not isinstance(connector, FileConnector):
+            return connector
+        return _ArrivingFiles(connector)
 
     def read_source(connector: Connector, splits: int | None) -> DataFrame:
-        if connector in streams:
-            assert isinstance(connector, FileConnector), "the compiler refuses other kinds"
-            return read_stream(connector, spark)
+        if isinstance(connector, _ArrivingFiles):
+            return read_stream(connector.files, spark)
         return seams.read_source(connector, spark, splits)
 
     def fix(operator: OperatorDescriptor, _name: str, _rows: DataFrame, _partitions: int | None = None) -> DataFrame:
@@ -321,6 +335,7 @@ def _evaluation(task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seam
         spark=spark,
         parameters=dict(task.parameters),
         read_source=read_source,
+        increment=arriving,
         read_staged=_no_staged,
         materialize=fix,
         stop_clock=lambda _operator, rows: rows,  # Spark's own is that of the batch, also when it is repeated
@@ -330,23 +345,6 @@ def _evaluation(task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seam
 
 def _no_staged(*_: object) -> DataFrame:
     raise AssertionError("a stream reads nothing that is staged")
-
-
-def _run_of(
-    task: TaskDeploymentDescriptor,
-    spark: SparkSession,
-    store: StagingStore,
-    metrics: RegionMetrics,
-    evaluation: RegionEvaluation | None,
-) -> RegionRun:
-    area = StagingArea(
-        spark=spark,
-        log=ManifestLog(store=store, layout=task.layout),
-        attempt=task.attempt,
-        plan_id=task.region.plan_id,
-        contracts=tuple,
-    )
-    return RegionRun(area=area, metrics=metrics, evaluation=evaluation or _evaluation(task, spark, PRODUCTION))
 
 
 def _partitions(region: RegionDescriptor, spark: SparkSession) -> Mapping[str, str]:

@@ -22,7 +22,7 @@ from graph_compiler.deployment.documents.stream import StreamOfSource, StreamQue
 from graph_compiler.staging.publications.listing import is_hidden
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
-from graph_compiler.staging.streams.checkpoint import last_query
+from graph_compiler.staging.streams.checkpoint import last_batch, last_query
 
 _MOST_BYTES = 1 << 30
 _COMPACT = ".compact"
@@ -69,8 +69,8 @@ def _entries(content: bytes | None) -> Iterator[tuple[str, int, int]]:
 
 def uncommitted_batch(store: StagingStore, checkpoint: str) -> int | None:
     """Return the batch that has begun and is not committed, None if there is none: Spark repeats it first."""
-    begun = _last(store, f"{checkpoint}/offsets")
-    return None if begun == _last(store, f"{checkpoint}/commits") else begun
+    begun = last_batch(store, f"{checkpoint}/offsets")
+    return None if begun == last_batch(store, f"{checkpoint}/commits") else begun
 
 
 def nothing_arrived(
@@ -93,10 +93,6 @@ def nothing_arrived(
     for number in range(len(query.sources)):
         seen |= {plain_place(path): at for path, at in all_files(store, f"{checkpoint}/sources/{number}")}
     return bool(seen) and all(_are_seen(folder, seen) for folder in folders)
-
-
-def _last(store: StagingStore, folder: str) -> int | None:
-    return max((int(name) for key in store.keys(folder) if (name := PurePath(key).name).isdecimal()), default=None)
 
 
 def _are_seen(folder: str, seen: Mapping[str, int]) -> bool:

@@ -128,14 +128,19 @@ def known_streams(store: StagingStore, root: str, owner: str | None = None) -> I
                 uids.setdefault(found, []).append(uid)
         for stream_id, names in uids.items():
             turns = numbers_in(store, layout.turns(stream_id))
-            commits = (PurePath(key).name for key in store.keys(f"{layout.checkpoint(stream_id)}/commits"))
+            committed = last_batch(store, f"{layout.checkpoint(stream_id)}/commits")
             yield KnownStream(
                 layout=layout,
                 stream_id=stream_id,
                 uids=tuple(names),
-                batches=max((int(name) for name in commits if name.isdecimal()), default=-1) + 1,
+                batches=0 if committed is None else committed + 1,
                 last=get_document(store, numbered(layout.turns(stream_id), turns[-1]), DriverTurn) if turns else None,
             )
+
+
+def last_batch(store: StagingStore, folder: str) -> int | None:
+    """Return the last batch in a folder of Spark's checkpoint, `offsets` or `commits`; None if there is none."""
+    return max((int(name) for key in store.keys(folder) if (name := PurePath(key).name).isdecimal()), default=None)
 
 
 def last_query(store: StagingStore, layout: StreamLayout, stream_id: str) -> QueryRecord | None:
