@@ -194,6 +194,12 @@ CASES = {
             .selectExpr("k", "w.start AS window_start", "w.end AS window_end", "n")
         ),
     ),
+    "watermarks": Case(
+        lambda s, _: s.with_columns(seen=SEEN).assign_timestamps_and_watermarks(
+            "seen", max_out_of_orderness="5 seconds"
+        ),
+        lambda s, _: s.withColumn("seen", f.expr(SEEN)),
+    ),
     "deduplicate": Case(lambda s, _: s.select("k").deduplicate(), lambda s, _: s.select("k").distinct()),
     "deduplicate by key and order": Case(
         lambda s, _: s.deduplicate("k", order_by="v DESC").select("k", "v"),
