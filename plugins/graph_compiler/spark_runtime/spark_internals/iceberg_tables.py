@@ -74,8 +74,13 @@ class IcebergTable:
         """Return a table that is there, as it is now: catalogs keep tables for a while."""
         spark.catalog.refreshTable(name)
         table = java_class(spark, f"{_ICEBERG}.spark.Spark3Util").loadIcebergTable(spark._jsparkSession, name)
-        table.refresh()
-        return cls(spark, name, table)
+        loaded = cls(spark, name, table)
+        loaded.refresh()
+        return loaded
+
+    def refresh(self) -> None:
+        """Look at the table again, which costs a tenth of loading it; Iceberg raises if it was created again since."""
+        self.java.refresh()
 
     @property
     def uuid(self) -> str:
@@ -174,7 +179,7 @@ class IcebergTable:
 
     def remove(self, name: str) -> None:
         """Remove a branch or a tag, if it is there."""
-        self.java.refresh()
+        self.refresh()
         found = self.java.refs().get(name)
         if found is not None:
             change = self.java.manageSnapshots()

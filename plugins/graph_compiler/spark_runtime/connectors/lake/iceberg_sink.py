@@ -206,7 +206,7 @@ class IcebergSink:
             count = self._merge(rows, merging, before)
         else:
             self._write(rows)
-        table = IcebergTable.load(self.spark, self._name)
+        table.refresh()
         snapshot = table.snapshot_of(self.publication.branch)
         if snapshot is None:
             raise PublicationConflictError(f"branch {self.publication.branch} of {self._name} was removed by others")
@@ -250,7 +250,7 @@ class IcebergSink:
         if not files:
             return self._written(written)
         table.remove_files(files, written.branch)
-        table = IcebergTable.load(self.spark, self._name)
+        table.refresh()
         tip = table.snapshot_of(written.branch)
         return self._written(replace(written, snapshot=tip, appended=written.snapshot, picks=False))
 
@@ -300,7 +300,11 @@ class IcebergSink:
         else:
             self.ledger.decide(publication)
         snapshot = _carry_out(publication, self.connector, self.spark, self.ledger)
-        return None if snapshot is None else self._published(snapshot)
+        if snapshot is None:
+            return None
+        if publication.picks and self.sink.mode is SinkMode.APPEND:
+            return PublishedCommit(kind="snapshot", id=str(snapshot), removed_rows=0)
+        return self._published(snapshot)
 
     def _finish(self, earlier: Publication) -> None:
         _finish(earlier, connector=self.connector, spark=self.spark, ledger=self.ledger)
@@ -341,7 +345,7 @@ def _(connector: Iceberg, operator_id: OperatorId, sink: Sink, context: SinkCont
         picks=sink.mode in _PICKED,
         replaces_all=sink.mode in _REPLACING,
     )
-    table = IcebergTable.load(spark, connector.sql_name)  # what was settled has changed it
+    table.refresh()  # what was settled has changed it
     if sink.mode is SinkMode.ERROR_IF_EXISTS:
         _refuse_rows(connector, table, own, ledger, number)
     prepared = context.layout.prepared(operator_id, context.writer_id)
