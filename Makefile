@@ -5,6 +5,7 @@ READY := .venv/.ready
 EXECUTOR_READY := .venv-executor/.ready
 CORE_READY := .venv-core/.ready
 OBJECTS_READY := .venv-objects/.ready
+KAFKA_READY := .venv-kafka/.ready
 KUBERNETES_READY := .venv-kubernetes/.ready
 OPENLINEAGE_READY := .venv-openlineage/.ready
 # The Spark of test-lake and test-lake-kills: with 4.2, only Delta's tests run.
@@ -23,9 +24,9 @@ CORE := .venv-core/bin
 NEEDS_SOME := (spark or airflow or e2e or installed)
 NEEDS_NOTHING := -m 'not ($(NEEDS_SOME) or long or browser)'
 # What `make test-all` runs, what `make test-long` runs, and what has a command of its own.
-NOT_QUICK := ci or long or browser or cluster or yarn or kubernetes or openlineage or objects or hdfs or compose or versions or lake
+NOT_QUICK := ci or long or browser or cluster or yarn or kubernetes or openlineage or objects or hdfs or compose or versions or lake or kafka
 
-.PHONY: help run ui up down down-all explain env test test-all test-core test-long test-browser test-cluster test-yarn test-kubernetes test-openlineage test-objects test-hdfs test-lake test-lake-kills test-lake-machine test-lake-cost test-stream-kills test-stream-cost test-versions test-matrix test-compose test-faults test-faults-in-bucket test-faults-in-hdfs test-machine test-mends stale mutants bench lint format lock web web-check clean
+.PHONY: help run ui up down down-all explain env test test-all test-core test-long test-browser test-cluster test-yarn test-kubernetes test-openlineage test-objects test-hdfs test-kafka test-lake test-lake-kills test-lake-machine test-lake-cost test-stream-kills test-stream-cost test-versions test-matrix test-compose test-faults test-faults-in-bucket test-faults-in-hdfs test-machine test-mends stale mutants bench lint format lock web web-check clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -91,6 +92,15 @@ test-objects: $(READY) $(OBJECTS_READY) $(EXECUTOR_READY) $(DATA) ## stage in an
 test-hdfs: $(READY) $(DATA) ## stage in HDFS on this host, and lose its answers (needs Maven and Maven Central)
 	@$(WITH_JAVA) mvn -q -B -f tests/hdfs/pom.xml dependency:copy-dependencies -DoutputDirectory=jars
 	@$(WITH_JAVA) $(BIN)/python -m pytest -m hdfs $(ARGS)
+
+# Added to the import path: a client of Kafka, with which tests send records.
+WITH_KAFKA = PYTHONPATH="$$PYTHONPATH:$$(echo $(CURDIR)/.venv-kafka/lib/python*/site-packages)" \
+	SPARK_DIST_CLASSPATH="$(CURDIR)/tests/kafka/jars/connector/*" $(WITH_JAVA)
+KAFKA_JARS = for part in broker connector; do \
+	$(WITH_JAVA) mvn -q -B -f tests/kafka/pom.xml -P $$part dependency:copy-dependencies -DoutputDirectory=jars/$$part || exit 1; done
+test-kafka: $(READY) $(KAFKA_READY) ## read topics of a broker on this host, as streams, and remove what they have (needs Maven and Maven Central)
+	@$(KAFKA_JARS)
+	@$(WITH_KAFKA) $(BIN)/python -m pytest -m kafka $(ARGS)
 
 # Before .venv on the import path: a Spark that the table formats run on, and what asks tables without Spark.
 WITH_LAKE = PYTHONPATH="$$(echo $(CURDIR)/.venv-spark-$(LAKE)/lib/python*/site-packages):$$(echo $(CURDIR)/.venv-tables/lib/python*/site-packages):$$PYTHONPATH" \

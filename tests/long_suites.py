@@ -55,6 +55,12 @@ SUITES: Mapping[str, Sequence[str]] = {
         "tests/object_stores",
     ),
     "make test-hdfs": (*_PUBLISHING, f"{_PACKAGE}/webhdfs", f"{_PACKAGE}/spark_runtime/stores", "tests/hdfs"),
+    "make test-kafka": (
+        f"{_PACKAGE}/spark_runtime/connectors/arriving",
+        f"{_PACKAGE}/spark_runtime/spark_internals/kafka_admin.py",
+        f"{_PACKAGE}/spark_runtime/region",
+        "tests/kafka",
+    ),
     "make test-lake": _LAKE,
     "make test-lake-kills": _LAKE,
     "make test-stream-kills": _STREAMS,

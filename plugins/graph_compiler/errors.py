@@ -48,6 +48,7 @@
     │       └── DecisionLostError       this was found before anything was decided
     ├── PreviousVersionError        the version of a target that a run must read, or has read, is not the last one
     ├── TableFormatError            a driver cannot use a table, or it has no such version  [spark_runtime]
+    ├── KafkaError                  a driver cannot read topics of Kafka  [spark_runtime]
     ├── OperatorFailedError         an operator failed; its cause has the reason  [spark_runtime]
     ├── ExecutorNotPreparedError    an executor has no Python for a task's functions  [spark_runtime]
     ├── JvmNotPinnedError           a JVM has another zone, locale or charset  [spark_runtime]

@@ -20,6 +20,7 @@ SPLINTERS = {
 """Small modules with one importer in their room that stay, and why."""
 LARGE_MODULES: Mapping[str, str] = {}
 FULL_ROOMS = {
+    "declaration/connectors": "a module for each connector, and the grammars of their texts",
     "deployment/documents": "a module for each document that crosses between processes",
     "spark_runtime/spark_internals": "a module for each part of Spark's private API",
 }

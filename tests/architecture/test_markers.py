@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text()
 MARKER = re.compile(
-    r"pytest\.mark\.(spark|airflow|e2e|installed|long|browser|cluster|yarn|kubernetes|openlineage|objects|hdfs|lake|versions|compose)\b"
+    r"pytest\.mark\.(spark|airflow|e2e|installed|long|browser|cluster|yarn|kubernetes|openlineage|objects|hdfs|lake|kafka|versions|compose)\b"
 )
 Test = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -84,7 +84,19 @@ def test_no_test_skips_itself_where_a_package_is_missing() -> None:
 
 
 NEEDS = ("", "spark", "airflow", "e2e", "installed", "spark airflow")
-OTHERS = ("browser", "cluster", "yarn", "kubernetes", "openlineage", "objects", "hdfs", "lake", "versions", "compose")
+OTHERS = (
+    "browser",
+    "cluster",
+    "yarn",
+    "kubernetes",
+    "openlineage",
+    "objects",
+    "hdfs",
+    "lake",
+    "kafka",
+    "versions",
+    "compose",
+)
 
 
 def run_by(target: str) -> list[str]:

@@ -74,4 +74,5 @@ def test_methods_that_find_problems_have_one_form() -> None:
         if isinstance(node, ast.FunctionDef) and node.returns and not node.name.startswith("_")
         if "Problem" in ast.unparse(node.returns)
     }
-    assert found == {("problems", "Iterator[Problem]"), ("rendering_problems", "Iterator[Problem]")}
+    names = ("problems", "rendering_problems", "bounded_problems", "unbounded_problems")
+    assert found == {(name, "Iterator[Problem]") for name in names}

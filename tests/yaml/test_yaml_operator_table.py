@@ -18,6 +18,7 @@ from graph_compiler import (
     Iceberg,
     Jdbc,
     Json,
+    Kafka,
     Merge,
     Orc,
     Parquet,
@@ -177,6 +178,8 @@ SOURCES: tuple[tuple[str, Connector], ...] = (
     ("{files: /i, format: avro}", Files("/i", format="avro")),
     ("{iceberg: lake.db.t, catalog: {type: jdbc, jdbc.password: {secret: c}}, version: main, schema: id INT, on_schema_change: fail}", Iceberg("lake.db.t", catalog={"type": "jdbc", "jdbc.password": Secret("c")}, version="main", schema="id INT", on_schema_change="fail")),
     ("{iceberg: lake.db.t, timestamp: '2013-01-01', partitioned_by: [day], create_if_missing: true}", Iceberg("lake.db.t", timestamp="2013-01-01", partitioned_by=("day",), create_if_missing=True)),
+    ("{kafka: orders, bootstrap_servers: 'broker:9092', options: {maxOffsetsPerTrigger: 5}}", Kafka("orders", bootstrap_servers="broker:9092", options={"maxOffsetsPerTrigger": 5})),
+    ("{kafka: [orders, returns], bootstrap_servers: 'broker:9092'}", Kafka(("orders", "returns"), bootstrap_servers="broker:9092")),
     ("{delta: /lake/t, version: 3, schema: id INT, on_schema_change: evolve}", Delta("/lake/t", version=3, schema="id INT", on_schema_change="evolve")),
     ("{delta: /lake/t, since: 2, changes: true}", Delta("/lake/t", since=2, changes=True)),
     ("{delta: /lake/t, timestamp: '2013-01-01', partitioned_by: [day]}", Delta("/lake/t", timestamp="2013-01-01", partitioned_by=("day",))),
@@ -277,7 +280,7 @@ def keys(step: object) -> set[str]:
 def test_a_connectors_every_field_is_a_key() -> None:
     written = {key for text, _ in SOURCES for key in keys(yaml.safe_load(text))}
     named = {type(connector) for _, connector in SOURCES}
-    first = {"path", "url", "name", "rows", "start", "function"}
+    first = {"path", "url", "name", "rows", "start", "function", "topic"}
     assert {f.name for kind in named for f in fields(kind)} - first <= written
 
 

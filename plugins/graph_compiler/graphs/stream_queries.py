@@ -7,9 +7,10 @@ rows mean what they mean in a batch job. Others need state, which Spark keeps fo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
+from dataclasses import replace
 from functools import cached_property
 
-from graph_compiler.declaration.connectors import FileConnector, SinkMode
+from graph_compiler.declaration.connectors import SinkMode
 from graph_compiler.declaration.operators import (
     Aggregate,
     Cast,
@@ -222,37 +223,14 @@ def _source_problems(node: StreamNode, source: Source) -> Iterator[Problem]:
             "it never ends, and has no uid: a change of the pipeline could lose its checkpoint",
             allowed='.uid("orders"); in YAML, uid: orders',
         )
-    connector = source.connector
     if source.has_position:
         yield _at(
             node,
             "unbounded and only_new are set: the first is a stream, the second a batch of what is new",
             allowed="one of them",
         )
-    if not isinstance(connector, FileConnector) or not connector.is_listed_once:
-        kind = getattr(connector, "format", type(connector).__name__)
-        yield _at(
-            node,
-            f"it never ends, and {kind} is not read as a stream",
-            allowed="files that arrive: Csv, Json, Parquet, Orc, Text, Files of these",
-            hint="only_new reads what is new, run by run, also from databases and tables",
-        )
-        return
-    if connector.schema is None and connector.spark_format.lower() != "text":
-        yield _at(
-            node,
-            "it never ends, and has no schema=: the files to come have no columns yet",
-            allowed='schema="id BIGINT, amount DECIMAL(9, 2)"',
-            hint="`graph-compiler dry-run --infer` prints the columns of the files that are there",
-        )
-    if len(connector.paths) > 1:
-        yield _at(node, f"it never ends, and has {len(connector.paths)} paths", allowed="one folder")
-    elif "{{" in connector.one_path or "{%" in connector.one_path:
-        yield _at(
-            node,
-            f"it never ends, and its path is '{connector.one_path}': each run would have another one",
-            allowed="a path without templates",
-        )
+    for problem in source.connector.unbounded_problems():
+        yield replace(problem, operator=node.declared_name, declared_at=node.declared_at)
     if node.operator.output_tags():
         yield _at(node, "it sets records aside, and that is not possible on a stream", allowed="on_misfit='fail'")
 

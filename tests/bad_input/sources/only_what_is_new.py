@@ -32,11 +32,11 @@ env.from_source(Json("/in/k", schema="id INT"), "no_sink", only_new=True).uid("k
 #     declared at pipelines/only_what_is_new.py:11
 #   a_table: only_new is set, and Table has no position
 #     allowed: files: Csv, Json, Parquet, Orc, Text, Files of these and XML; Jdbc, by a column; Iceberg, Delta
-#     hint: a filter on a column of times reads the rows of the run's own day
+#     hint: unbounded=True reads topics of Kafka as a stream; a filter on a column of times reads the rows of the run's own day
 #     declared at pipelines/only_what_is_new.py:12
 #   a_log: only_new is set, and delta has no position
 #     allowed: files: Csv, Json, Parquet, Orc, Text, Files of these and XML; Jdbc, by a column; Iceberg, Delta
-#     hint: a filter on a column of times reads the rows of the run's own day
+#     hint: unbounded=True reads topics of Kafka as a stream; a filter on a column of times reads the rows of the run's own day
 #     declared at pipelines/only_what_is_new.py:14
 #   lagging: it has a lag, and no column that it is behind
 #     allowed: only_new="updated_at", lag="10 minutes", for Jdbc

@@ -9,7 +9,7 @@ from typing import Any
 from graph_compiler import DataStream, Jdbc, Json, Parquet, Secret, StreamExecutionEnvironment, TumblingEventTimeWindows
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.spark_runtime.region import stream_query
-from graph_compiler.spark_runtime.region.batch_files import BatchFiles
+from graph_compiler.spark_runtime.region.batch_inputs import BatchInputs
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from graph_compiler.spark_runtime.rehearsal.local_session import local_session
 from graph_compiler.staging.publications.ledger import Ledger
@@ -22,9 +22,9 @@ from tests.harness.postgres import JAR
 COLUMNS = "id INT, word STRING, at TIMESTAMP, n INT"
 POINTS: dict[str, Any] = {
     "open": Checkpoint,
-    "check": BatchFiles,
+    "check": BatchInputs,
     "prepare": SinkCommitter,
-    "check_unchanged": BatchFiles,
+    "check_unchanged": BatchInputs,
     "decide": Ledger,
     "decide_behind_others": Ledger,
     "finish": Ledger,

@@ -10,8 +10,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler import Csv, Jdbc, Json, Parquet, StreamExecutionEnvironment, Text, TumblingEventTimeWindows
+from graph_compiler.declaration.connectors import Connector
+from graph_compiler.projects.yaml.forms import leaves
 from graph_compiler.spark_runtime.region import stream_query
-from graph_compiler.spark_runtime.region.batch_files import BatchFiles
+from graph_compiler.spark_runtime.region.batch_inputs import BatchInputs
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.streams.checkpoint import Checkpoint
@@ -86,7 +88,7 @@ def test_words_are_counted_run_by_run(tmp_path: Path, spark: SparkSession, arriv
 @pytest.mark.parametrize(
     ("place", "after"),
     [
-        ((BatchFiles, "check"), False),
+        ((BatchInputs, "check"), False),
         ((SinkCommitter, "prepare"), False),
         ((SinkCommitter, "prepare"), True),
         ((Ledger, "decide"), False),
@@ -117,6 +119,30 @@ def test_a_driver_that_dies_in_a_batch_publishes_it_once(
     assert is_counted(spark, tmp_path)
     assert runs.run("three") == []
     assert is_counted(spark, tmp_path)
+
+
+def test_two_sources_of_one_folder_have_files_of_their_own(
+    tmp_path: Path, spark: SparkSession, arrive: Callable[[str, str], None]
+) -> None:
+    """The first is read twice by the query: Spark logs its offsets twice, and has one list of its files."""
+    env = environment("twice")
+    for name, columns in {"small": "id INT, word STRING", "large": "id BIGINT, word STRING"}.items():
+        found = env.from_source(Json(f"{tmp_path}/in", schema=columns), name, unbounded=True).uid(name)
+        for target in ("a", "b") if name == "small" else ("c",):
+            found.sink_to(Parquet(f"{tmp_path}/{target}"), mode="append").name(target).uid(target)
+    runs = Runs(env, tmp_path, spark)
+    for number in range(2):
+        arrive(f"{number}.json", f'{{"id": {number}, "word": "w"}}')
+        assert runs.run(f"run {number}") == []
+        assert {rows(spark, tmp_path / target)[-1] for target in "abc"} == {(number, "w")}
+    assert [field.dataType.simpleString() for field in spark.read.parquet(f"{tmp_path}/c").schema] == [
+        "bigint",
+        "string",
+    ]
+    arrive("2.json", f'{{"id": {2**40}, "word": "w"}}')
+    (failure,) = runs.run("three")
+    assert "the value '1099511627776' does not fit column 'id', INT" in failure
+    assert rows(spark, tmp_path / "c")[-1] == (1, "w")
 
 
 def test_a_batch_is_finished_by_the_next_run(
@@ -383,3 +409,8 @@ def test_files_with_other_columns_fail_the_batch(tmp_path: Path, spark: SparkSes
     (failure,) = runs.run("two")
     assert "n BIGINT" in failure
     assert len(rows(spark, tmp_path / "out")) == 3
+
+
+def test_private_connectors_of_a_driver_have_no_key_in_yaml() -> None:
+    assert {"_BatchRows", "_ArrivingRows"} <= {kind.__name__ for kind in Connector.__subclasses__()}
+    assert not [kind for kind in leaves(Connector) if kind.__name__.startswith("_")]

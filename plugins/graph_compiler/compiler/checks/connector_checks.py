@@ -67,8 +67,8 @@ def connectors(pipeline: Pipeline) -> Iterator[Problem]:
 
 def _unreadable(transformation: PhysicalTransformation, connector: Connector) -> Iterator[Problem]:
     if isinstance(transformation.operator, Source) and (reason := connector.why_not_readable()):
-        allowed = "Csv, Parquet, Json, Orc, Text, Files, Jdbc, Iceberg, Delta, Table, FunctionSource, Values, Range"
-        yield problem_at(transformation, reason, allowed=allowed)
+        files, others = "Csv, Parquet, Json, Orc, Text, Files", "Table, FunctionSource, Values, Range"
+        yield problem_at(transformation, reason, allowed=f"{files}, Jdbc, Iceberg, Delta, Kafka, {others}")
 
 
 def positions(pipeline: Pipeline) -> Iterator[Problem]:

@@ -5,6 +5,7 @@
     Table                              a table of Spark's catalog
     Iceberg                            a table of an Iceberg catalog, published by one commit
     Delta                              a table of Delta Lake, by its path, the same
+    Kafka                              topics, as a stream, or from one offset to another
     Values Range FunctionSource        rows in the declaration, and rows that a function returns
     FunctionSink                       rows that a function is called with
 
@@ -25,6 +26,7 @@ from graph_compiler.declaration.connectors.delta import Delta
 from graph_compiler.declaration.connectors.files import Csv, FileConnector, Files, Json, Orc, Parquet, RecordFiles, Text
 from graph_compiler.declaration.connectors.iceberg import Iceberg
 from graph_compiler.declaration.connectors.jdbc import Jdbc
+from graph_compiler.declaration.connectors.kafka import Kafka
 from graph_compiler.declaration.connectors.memory import FunctionSink, FunctionSource, Range, SinkRun, Values
 from graph_compiler.declaration.connectors.secret import Secret, SecretText
 from graph_compiler.declaration.connectors.table import Table
@@ -41,6 +43,7 @@ __all__ = [
     "IfMissing",
     "Jdbc",
     "Json",
+    "Kafka",
     "OnMisfit",
     "OnSchemaChange",
     "Options",

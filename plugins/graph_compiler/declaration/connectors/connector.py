@@ -190,6 +190,8 @@ class Connector(Extensible, metaclass=HeldToForm):
     """Whether its target knows its partitions, so that a sink that replaces some names none."""
     when_read_twice: ClassVar[WhenReadTwice] = WhenReadTwice.FIXED
     """How a source's rows stay the same while they are read."""
+    arrives_as: ClassVar[str | None] = None
+    """What arrives, if a source may never end, in words: files."""
     source_hooks: ClassVar[tuple[MasterHook, ...]] = ()
     sink_hooks: ClassVar[tuple[MasterHook, ...]] = ()
     """What the driver does before any data moves, if it is a source or a sink."""
@@ -253,6 +255,26 @@ class Connector(Extensible, metaclass=HeldToForm):
     def problems(self) -> Iterator[Problem]:
         """Yield its problems; the caller adds the operator (`problems_at`)."""
         yield from ()
+
+    def what_arrives(self) -> Connector:
+        """Return it without what may change while a stream of it continues: how much a batch has, and the like."""
+        return self
+
+    def bounded_problems(self) -> Iterator[Problem]:
+        """Yield why it cannot be a source that ends."""
+        yield from ()
+
+    def unbounded_problems(self) -> Iterator[Problem]:
+        """Yield why it cannot be a source that never ends."""
+        yield from self._never_arrives()
+
+    def _never_arrives(self) -> Iterator[Problem]:
+        """Yield that it is not read as a stream."""
+        yield Problem(
+            message=f"it never ends, and {getattr(self, 'format', type(self).__name__)} is not read as a stream",
+            allowed="files that arrive: Csv, Json, Parquet, Orc, Text, Files of these; Kafka",
+            hint="only_new reads what is new, run by run, also from databases and tables",
+        )
 
     def why_not_writable(self) -> str | None:
         """Return why it cannot be a sink, None if it can."""

@@ -23,7 +23,7 @@ from graph_compiler.declaration.connectors.connector import (
 )
 from graph_compiler.declaration.connectors.file_uris import lasting, place_uri
 from graph_compiler.declaration.connectors.secret import SecretText
-from graph_compiler.declaration.connectors.spark_options import WRITE_OPTIONS, find_unknown_options
+from graph_compiler.declaration.connectors.spark_options import OF_STREAMS, WRITE_OPTIONS, find_unknown_options
 from graph_compiler.declaration.connectors.time_patterns import mistakes_in_options
 from graph_compiler.declaration.coordination import MasterHook
 from graph_compiler.errors import Problem
@@ -69,6 +69,7 @@ class FileConnector(Connector):
     spark_modules: ClassVar[tuple[str, ...]] = (
         "graph_compiler.spark_runtime.connectors.file_source",
         "graph_compiler.spark_runtime.connectors.file_sink",
+        "graph_compiler.spark_runtime.connectors.arriving.arriving_files",
     )
     sink_modes: ClassVar[tuple[SinkMode, ...]] = (
         SinkMode.APPEND,
@@ -77,6 +78,7 @@ class FileConnector(Connector):
         SinkMode.ERROR_IF_EXISTS,
     )
     has_folders: ClassVar[bool] = True
+    arrives_as: ClassVar[str | None] = "files"
     when_read_twice: ClassVar[WhenReadTwice] = WhenReadTwice.LISTED
     source_hooks: ClassVar[tuple[MasterHook, ...]] = (MasterHook.INPUT_EXISTS,)
     sink_hooks: ClassVar[tuple[MasterHook, ...]] = (MasterHook.TARGET_CAN_BE_MADE,)
@@ -91,6 +93,40 @@ class FileConnector(Connector):
         if isinstance(self.path, list | tuple):
             paths = tuple(self.path)
             object.__setattr__(self, "path", paths[0] if len(paths) == 1 else paths)
+
+    def what_arrives(self) -> Connector:
+        """Return it without options of how much a batch has."""
+        names = {name.lower() for name in OF_STREAMS}
+        kept = [(name, value) for name, value in as_pairs(self.options) if name.lower() not in names]
+        return replace(self, options=tuple(kept))
+
+    def bounded_problems(self) -> Iterator[Problem]:
+        """Yield options that only a stream has."""
+        given = {name.lower(): name for name, _ in as_pairs(self.options)}
+        if odd := [given[each.lower()] for each in OF_STREAMS if each.lower() in given]:
+            yield Problem(
+                message=f"its options have {listing(odd)}, and Spark would ignore it",
+                allowed="on a stream: unbounded=True",
+            )
+
+    def unbounded_problems(self) -> Iterator[Problem]:
+        """Yield columns that are not known, and paths that are not one folder, the same in each run."""
+        if not self.is_listed_once:
+            yield from self._never_arrives()
+            return
+        if self.schema is None and self.spark_format.lower() != "text":
+            yield Problem(
+                message="it never ends, and has no schema=: the files to come have no columns yet",
+                allowed='schema="id BIGINT, amount DECIMAL(9, 2)"',
+                hint="`graph-compiler dry-run --infer` prints the columns of the files that are there",
+            )
+        if len(self.paths) > 1:
+            yield Problem(message=f"it never ends, and has {len(self.paths)} paths", allowed="one folder")
+        elif "{{" in self.one_path or "{%" in self.one_path:
+            yield Problem(
+                message=f"it never ends, and its path is '{self.one_path}': each run would have another one",
+                allowed="a path without templates",
+            )
 
     @property
     def paths(self) -> tuple[str, ...]:

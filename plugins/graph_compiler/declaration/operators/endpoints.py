@@ -18,10 +18,9 @@ from graph_compiler.declaration.connectors import (
     RecordFiles,
     SinkMode,
 )
-from graph_compiler.declaration.connectors.connector import as_pairs, read_by
+from graph_compiler.declaration.connectors.connector import read_by
 from graph_compiler.declaration.connectors.file_names import compression_by, is_name_of_a_file, why_read_otherwise
 from graph_compiler.declaration.connectors.files import UNTYPED
-from graph_compiler.declaration.connectors.spark_options import OF_STREAMS
 from graph_compiler.declaration.coordination import CoordinatorKind, InputSplitSource, MasterHook
 from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.column_uses import ColumnUse, named
@@ -75,7 +74,7 @@ class Source(Operator):
     def position_words(self) -> str | None:
         """Return what it reads if that depends on earlier runs, otherwise None."""
         if self.unbounded:
-            return "reads files as they arrive"
+            return f"reads {self.connector.arrives_as} as they arrive"
         if not self.has_position:
             return None
         if not isinstance(self.only_new, str):
@@ -97,13 +96,8 @@ class Source(Operator):
     def problems(self) -> Iterator[Problem]:
         """Yield an `only_new` or a `lag` that its connector cannot have."""
         yield from self._lag_problems()
-        if self.is_bounded and isinstance(self.connector, FileConnector):
-            given = {name.lower(): name for name, _ in as_pairs(self.connector.options)}
-            if odd := [given[each.lower()] for each in OF_STREAMS if each.lower() in given]:
-                yield Problem(
-                    message=f"its options have {listing(odd)}, and Spark would ignore it",
-                    allowed="on a stream: unbounded=True",
-                )
+        if self.is_bounded and isinstance(self.connector, Connector):
+            yield from self.connector.bounded_problems()
         if not self.has_position or not isinstance(self.connector, Connector):
             return
         if isinstance(self.connector, Jdbc):
@@ -118,7 +112,8 @@ class Source(Operator):
                 message=f"only_new is set, and {kind} has no position",
                 allowed="files: Csv, Json, Parquet, Orc, Text, Files of these and XML; Jdbc, by a column; Iceberg, "
                 "Delta",
-                hint="a filter on a column of times reads the rows of the run's own day",
+                hint="unbounded=True reads topics of Kafka as a stream; a filter on a column of times reads the rows "
+                "of the run's own day",
             )
 
     def _lag_problems(self) -> Iterator[Problem]:

@@ -29,6 +29,8 @@ def own_facts(node: StreamNode, graph: StreamGraph, artifacts: Sequence[UserArti
     operator = node.operator
     if isinstance(operator, PreviousVersion):  # it decides whether a run reads, not which rows
         operator = replace(operator, backfill=Backfill.REFUSE)
+    elif isinstance(operator, Source) and operator.unbounded:
+        operator = replace(operator, connector=operator.connector.what_arrives())
     return {
         "operator": to_wire(operator),
         "parallelism": node.settings.parallelism,

@@ -252,6 +252,10 @@ class StreamLayout:
         """Return the folder of the records of queries."""
         return f"{self.stream(stream_id)}/queries"
 
+    def noted(self, stream_id: str, uid: str) -> str:
+        """Return the key of what is noted of a source of a stream."""
+        return f"{self.stream(stream_id)}/noted/{path_segment(uid)}.json"
+
     def turns(self, stream_id: str) -> str:
         """Return the folder of the records of drivers."""
         return f"{self.stream(stream_id)}/turns"

@@ -45,6 +45,13 @@ class StreamOfSource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TopicIds:
+    """The topics of Kafka that a stream has read: their names, and the id that each had."""
+
+    ids: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueryRecord:
     """A query that has used a checkpoint; the one with the highest number is the last."""
 

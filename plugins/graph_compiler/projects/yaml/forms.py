@@ -201,6 +201,7 @@ PLAIN_TYPES: Mapping[Any, Any] = {
     str | Sequence[str]: Names,
     str | Sequence[str] | Mapping[str, str]: Keys,
     tuple[str, ...]: Names,
+    str | tuple[str, ...]: Names,
     Paths: PathNames,
     tuple[str, str]: Pair,
     Mapping[str, str]: Columns,
@@ -354,9 +355,9 @@ def union_of(forms: Mapping[str, type[Form]], group: str, plain: Any = None) -> 
 
 
 def leaves(base: type) -> list[type]:
-    """Return the package's own subclasses of a base class, by name; those of other packages do not count.
+    """Return the package's own subclasses of a base class, by name.
 
-    With slots=True, each class leaves a duplicate, which is in no module.
+    Those of other packages do not count, nor private ones, which a driver has. With slots=True, each class leaves a duplicate, which is in no module.
     """
     pending: list[type] = _own_below(base)
     found: dict[str, type] = {}
@@ -375,5 +376,6 @@ def _own_below(base: type) -> list[type]:
         kind
         for kind in kinds
         if kind.__module__.startswith("graph_compiler.")
+        and not kind.__name__.startswith("_")
         and getattr(sys.modules[kind.__module__], kind.__name__, None) is kind
     ]

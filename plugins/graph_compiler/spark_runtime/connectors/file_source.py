@@ -6,7 +6,7 @@ CSV, JSON and text are read as records whose fields are all checked (`text_recor
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from urllib.parse import unquote
@@ -73,18 +73,19 @@ def _(connector: FileConnector, reading: Reading) -> Found:
     return Found(rows=load_files(_reader(connector, spark).schema(held), paths_of(connector)), schema=held)
 
 
-def read_stream(connector: FileConnector, spark: SparkSession) -> DataFrame:
+def read_stream(connector: FileConnector, spark: SparkSession, marks: Mapping[str, str]) -> DataFrame:
     """Return the rows of files that arrive, as a stream, with the declared columns.
 
-    The fields of text files are checked with each row. The rest is checked for the files of each batch.
+    `marks` are options that no reader has. The fields of text files are checked with each row. The rest is checked for
+    the files of each batch.
     """
     if isinstance(connector, RecordFiles) and connector.is_checked:
         if connector.has_header:
             _refuse_unseen_headers(connector)
-        found = _checked(connector, spark, scans=False, is_stream=True)
+        found = _checked(connector, spark, scans=False, stream=marks)
     else:
         columns = parse_schema(str(connector.schema))
-        options = reveal_all({**connector.read_options(), **connector.spark_options()})
+        options = {**reveal_all({**connector.read_options(), **connector.spark_options()}), **marks}
         rows = stream_files(spark, connector.one_path, connector.spark_format, options, columns)
         found = Found(rows=rows, schema=columns)
     return as_declared(connector, found)
@@ -170,11 +171,13 @@ def _columns(connector: FileConnector, spark: SparkSession) -> StructType:
     return StructType(fields)
 
 
-def _checked(connector: RecordFiles, spark: SparkSession, *, scans: bool, is_stream: bool = False) -> Found:
+def _checked(
+    connector: RecordFiles, spark: SparkSession, *, scans: bool, stream: Mapping[str, str] | None = None
+) -> Found:
     _refuse_options(connector)
-    listed = list_lines(connector, spark, is_stream=is_stream)
+    listed = list_lines(connector, spark, stream=stream)
     # The order of columns in a header that is there now says nothing of files to come.
-    held = parse_schema(_declared(connector)) if is_stream else _columns(connector, spark)
+    held = _columns(connector, spark) if stream is None else parse_schema(_declared(connector))
     folders = listed.schema.fields[1:]
     names = {field.name.lower() for field in folders}
     known = {field.name.lower(): field for field in held}
@@ -188,7 +191,7 @@ def _checked(connector: RecordFiles, spark: SparkSession, *, scans: bool, is_str
         folders=StructType([known.get(field.name.lower(), field) for field in folders]),
         header=columns.names if connector.has_header else None,
         is_inferred=connector.schema is None,
-        is_stream=is_stream,
+        stream=stream,
     )
     if scans:
         _check_headers(files)

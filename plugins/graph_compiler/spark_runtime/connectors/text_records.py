@@ -99,7 +99,7 @@ class TextFiles:
     """The files of one source: `listed` has their lines, as `list_lines` returns them.
 
     `columns` are those of a record in their order, `folders` those of partition folders. `header` has the names in the
-    first line of each file, None if there is no such line.
+    first line of each file, None if there is no such line. `stream` are marks of a stream's source (`stream_files`).
     """
 
     connector: RecordFiles
@@ -108,7 +108,7 @@ class TextFiles:
     folders: StructType
     header: Sequence[str] | None
     is_inferred: bool
-    is_stream: bool = False
+    stream: Mapping[str, str] | None = None
 
     def read(self) -> DataFrame:
         """Return the rows; if the source has `rejects`, also the misfits, with the column MISFIT.
@@ -222,7 +222,7 @@ class TextFiles:
         folders = [quoted(name) for name in self.folders.names]
         listed = self.listed
         if folders:
-            listed = list_lines(self.connector, listed.sparkSession, self.folders, is_stream=self.is_stream)
+            listed = list_lines(self.connector, listed.sparkSession, self.folders, stream=self.stream)
         record = _RECORD
         if self._encoding is not None:
             record = f"decode(CAST({_RECORD} AS BINARY), {sql_literal(self._encoding)}) AS {_RECORD}"
@@ -296,7 +296,7 @@ class TextFiles:
             "csv",
             options,
             StructType([*texts, *self.folders, corrupt]),
-            is_stream=self.is_stream,
+            stream=self.stream,
         )
         record = _CORRUPT
         if end := options.get("linesep"):  # Spark leaves out only line breaks
@@ -503,15 +503,19 @@ def _load(
     options: Mapping[str, str],
     columns: StructType,
     *,
-    is_stream: bool,
+    stream: Mapping[str, str] | None,
 ) -> DataFrame:
-    if is_stream:
-        return stream_files(spark, connector.one_path, format, options, columns)
+    if stream is not None:
+        return stream_files(spark, connector.one_path, format, {**options, **stream}, columns)
     return load_files(spark.read.format(format).options(**options).schema(columns), paths_of(connector))
 
 
 def list_lines(
-    connector: RecordFiles, spark: SparkSession, folders: StructType | None = None, *, is_stream: bool = False
+    connector: RecordFiles,
+    spark: SparkSession,
+    folders: StructType | None = None,
+    *,
+    stream: Mapping[str, str] | None = None,
 ) -> DataFrame:
     """Return the lines of a source's files, and the columns of their folders; their types are Spark's, or given."""
     options = reveal_all({n.lower(): v for n, v in connector.spark_options().items()})
@@ -524,7 +528,7 @@ def list_lines(
     known = {name: value for name, value in options.items() if name in _OF_LINES}
     line = StructField(_RECORD, StringType())
     columns = StructType([line, *(folders or ())])
-    return _load(connector, spark, "text", known | more, columns, is_stream=is_stream)
+    return _load(connector, spark, "text", known | more, columns, stream=stream)
 
 
 def _struct_of(misfits: Sequence[MisfitRule]) -> str:

@@ -20,7 +20,7 @@ from pyspark.sql.functions import col, struct
 from pyspark.sql.streaming.query import StreamingQuery
 
 from graph_compiler import program_log
-from graph_compiler.declaration.connectors import Connector, FileConnector
+from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.connectors.connector import WhenReadTwice
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.deployment.documents.descriptor import (
@@ -33,10 +33,10 @@ from graph_compiler.deployment.documents.report import Output, Phase
 from graph_compiler.deployment.documents.stream import PublishedBatch, StreamQuery
 from graph_compiler.errors import RepeatedReadError
 from graph_compiler.identifiers import counted, quoted
-from graph_compiler.spark_runtime.connectors.file_source import read_stream
+from graph_compiler.spark_runtime.connectors.arriving.arriving_source import SOURCE, ArrivingSource, arriving
 from graph_compiler.spark_runtime.failures.failures import OperatorFailedError
 from graph_compiler.spark_runtime.operators import union
-from graph_compiler.spark_runtime.region.batch_files import BatchFiles, check_folders
+from graph_compiler.spark_runtime.region.batch_inputs import BatchInputs, StreamSources
 from graph_compiler.spark_runtime.region.coordination import initialize_on_master
 from graph_compiler.spark_runtime.region.region import RegionResult, run_region
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
@@ -47,7 +47,7 @@ from graph_compiler.spark_runtime.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.spark_runtime.spark_internals.java import lit
-from graph_compiler.spark_runtime.spark_internals.plan_leaves import stream_folders
+from graph_compiler.spark_runtime.spark_internals.plan_leaves import stream_sources
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.streams.batch_log import uncommitted_batch
@@ -61,10 +61,10 @@ _MOST_BATCHES = 200
 
 
 @dataclass(frozen=True, slots=True)
-class _ArrivingFiles(Connector):
-    """The files of a source that never ends: another source of the same folder may end."""
+class _ArrivingRows(Connector):
+    """What a source that never ends reads: another source of the same place may end."""
 
-    files: FileConnector
+    node_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +97,16 @@ def run_stream(
         plan_id=task.region.plan_id,
         contracts=tuple,
     )
-    run = RegionRun(area=area, metrics=metrics, evaluation=_evaluation(task, spark, seams))
+    sources = {
+        each.node_id: arriving(each.operator.connector, spark, str(each.node_id))
+        for each in task.region.operators
+        if isinstance(each.operator, Source) and each.operator.unbounded
+    }
+    run = RegionRun(area=area, metrics=metrics, evaluation=_evaluation(task, spark, seams, sources))
     initialize_on_master(task.region.vertices, spark, run.running)
     checkpoint = Checkpoint.open(store, task.staging_root, task.identity, task.attempt.execution_id, query)
     stream = _Stream(task=task, store=store, run=run, seams=seams, checkpoint=checkpoint, spark=spark)
-    stream.publish_all(query)
+    stream.publish_all(query, sources)
     return RegionResult(
         outputs=tuple(stream.outputs.values()),
         contracts=(),
@@ -128,8 +133,7 @@ class _Stream:
     batches: list[PublishedBatch] = field(default_factory=list)
     _region: RegionDescriptor = field(init=False)
     """That of each batch: its rows, and the sinks."""
-    _sources: tuple[OperatorDescriptor, ...] = ()
-    """Those whose rows never end, as Spark numbers them."""
+    _sources: StreamSources = field(init=False)
     _repeated: int | None = None
     """The batch that an earlier execution has begun."""
     _failure: BaseException | None = None
@@ -137,7 +141,7 @@ class _Stream:
     def __post_init__(self) -> None:
         self._region = region_of_batch(self.task.region)
 
-    def publish_all(self, query: StreamQuery) -> None:
+    def publish_all(self, query: StreamQuery, sources: Mapping[int, ArrivingSource]) -> None:
         """Publish until nothing is new."""
         run, operators = self.run, self.run.evaluation.graph.operators
         for operator in operators.values():
@@ -146,7 +150,7 @@ class _Stream:
         *_, last = (each for each in operators.values() if isinstance(each.operator, Sink))
         self._repeated = uncommitted_batch(self.store, self.checkpoint.folder)
         with run.running(last, Phase.PREPARE), pinned(self.spark, _partitions(self.task.region, self.spark)):
-            started = self._start(query)  # it has a copy of the session from now on
+            started = self._start(query, sources)  # it has a copy of the session from now on
         try:
             started.awaitTermination()
         except BaseException:
@@ -156,11 +160,12 @@ class _Stream:
         finally:
             started.stop()
 
-    def _start(self, query: StreamQuery) -> StreamingQuery:
+    def _start(self, query: StreamQuery, sources: Mapping[int, ArrivingSource]) -> StreamingQuery:
         rows = self._rows_of_all()
-        by_folder = {_folder(each): each for each in self.task.region.operators if _folder(each) is not None}
-        self._sources = tuple(by_folder[folder] for folder in stream_folders(rows))
-        check_folders(self._sources, self.checkpoint.folder, self.spark, self.store)
+        operators = self.run.evaluation.graph.operators
+        read = [(operators[id], sources[id]) for id in map(int, stream_sources(rows, SOURCE))]
+        self._sources = StreamSources.of(read, self.checkpoint, query)
+        self._sources.check_start()
         mode = "update" if query.updates else "append"
         writer = rows.writeStream.foreachBatch(self._publish).outputMode(mode).queryName(self.task.region.region_id)
         return writer.option("checkpointLocation", self.checkpoint.folder).trigger(availableNow=True).start()
@@ -196,9 +201,8 @@ class _Stream:
     def _publish_once(self, rows: DataFrame, number: int) -> None:
         began = time.monotonic()
         self.checkpoint.check()
-        session = rows.sparkSession
-        files = BatchFiles.of(self._sources, self.checkpoint.folder, number, session, self.store)
-        files.check()
+        inputs = self._sources.of_batch(number)
+        inputs.check()
         sinks = [each for each in self._region.operators if isinstance(each.operator, Sink)]
         if len(sinks) > 1:
             rows.persist(StorageLevel.MEMORY_AND_DISK)
@@ -206,7 +210,7 @@ class _Stream:
             if number == self._repeated and self.task.region.stream and self.task.region.stream.state:
                 # A sink that has the batch already may compute no row, and then its state would be lost.
                 rows.write.format("noop").mode("overwrite").save()
-            result = self._run_region(rows, number, files)
+            result = self._run_region(rows, number, inputs)
         finally:
             if len(sinks) > 1:
                 rows.unpersist()
@@ -218,7 +222,7 @@ class _Stream:
         del self.batches[:-_MOST_BATCHES]
         LOG.info("batch %s: %s published", number, counted(published, "row"))
 
-    def _run_region(self, rows: DataFrame, number: int, files: BatchFiles) -> RegionResult:
+    def _run_region(self, rows: DataFrame, number: int, inputs: BatchInputs) -> RegionResult:
         given = _given(self._region, rows)
 
         def read(connector: Connector, spark: SparkSession, splits: int | None) -> DataFrame:
@@ -226,7 +230,7 @@ class _Stream:
             return given[connector]
 
         def look(_: RegionRun) -> None:
-            files.check_unchanged()
+            inputs.check_unchanged()
             self.checkpoint.check()
 
         session = rows.sparkSession
@@ -301,27 +305,19 @@ def _given(region: RegionDescriptor, rows: DataFrame) -> Mapping[Connector, Data
     }
 
 
-def _folder(operator: OperatorDescriptor) -> str | None:
-    """Return the folder of a source that never ends."""
-    source = operator.operator
-    if not isinstance(source, Source) or source.is_bounded or not isinstance(source.connector, FileConnector):
-        return None
-    return source.connector.one_path
-
-
 def _added(before: Output, output: Output) -> Output:
     return replace(output, rows=before.rows + output.rows, bytes=before.bytes + output.bytes)
 
 
-def _evaluation(task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seams) -> RegionEvaluation:
-    def arriving(operator: OperatorDescriptor, connector: Connector) -> Connector:
-        if _folder(operator) is None or not isinstance(connector, FileConnector):
-            return connector
-        return _ArrivingFiles(connector)
+def _evaluation(
+    task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seams, sources: Mapping[int, ArrivingSource]
+) -> RegionEvaluation:
+    def arrives(operator: OperatorDescriptor, connector: Connector) -> Connector:
+        return _ArrivingRows(operator.node_id) if operator.node_id in sources else connector
 
     def read_source(connector: Connector, splits: int | None) -> DataFrame:
-        if isinstance(connector, _ArrivingFiles):
-            return read_stream(connector.files, spark)
+        if isinstance(connector, _ArrivingRows):
+            return sources[connector.node_id].read()
         return seams.read_source(connector, spark, splits)
 
     def fix(operator: OperatorDescriptor, _name: str, _rows: DataFrame, _partitions: int | None = None) -> DataFrame:
@@ -335,7 +331,7 @@ def _evaluation(task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seam
         spark=spark,
         parameters=dict(task.parameters),
         read_source=read_source,
-        increment=arriving,
+        increment=arrives,
         read_staged=_no_staged,
         materialize=fix,
         stop_clock=lambda _operator, rows: rows,  # Spark's own is that of the batch, also when it is repeated

@@ -79,7 +79,7 @@ class IcebergTable:
         return loaded
 
     def refresh(self) -> None:
-        """Look at the table again, which costs a tenth of loading it; Iceberg raises if it was created again since."""
+        """Read its state again, at a tenth of the cost of `load`; Iceberg raises if it is another table now."""
         self.java.refresh()
 
     @property

@@ -37,7 +37,7 @@ _FIXED_RDDS = frozenset(
 )
 """RDDs whose records were on the driver, or were kept when the plan was made."""
 _PYTHON_RDD = "PythonRDD"
-_STREAM = "StreamingRelation"
+_STREAMS = ("StreamingRelation", "StreamingRelationV2")
 _PINNED = "graph_compiler.listing"
 """An option that no reader of Spark has: two relations are equal if their paths and options are."""
 
@@ -118,16 +118,18 @@ def plan_leaves(rows: DataFrame) -> list[PlanLeaf]:
     return [PlanLeaf(kind, listing_of(leaf), leaf) for kind, leaf in kinds if kind not in _REFERENCES]
 
 
-def stream_folders(rows: DataFrame) -> list[str]:
-    """Return the folders that a stream reads, each source once, in the order in which Spark numbers them.
+def stream_sources(rows: DataFrame, option: str) -> list[str]:
+    """Return an option of the sources that a stream reads, in the order of the plan: one that is read twice, twice.
 
-    `MicroBatchExecution`: 4.1 to 4.3. Equal relations are one source.
+    So Spark logs their offsets (`MicroBatchExecution`: 4.1 to 4.3). Sources of files are of version 1, Kafka's of 2.
     """
-    relations: list[Any] = []
+    found = []
     for leaf in plan_leaves(rows):
-        if leaf.kind == _STREAM and not any(each.equals(leaf.node) for each in relations):
-            relations.append(leaf.node)
-    return [str(each.dataSource().options().apply("path")) for each in relations]
+        if leaf.kind == _STREAMS[0]:
+            found.append(str(leaf.node.dataSource().options().apply(option)))
+        elif leaf.kind == _STREAMS[1]:
+            found.append(str(leaf.node.extraOptions().get(option)))
+    return found
 
 
 def own_leaves(rows: DataFrame, inputs: Sequence[DataFrame]) -> list[PlanLeaf]:
@@ -142,7 +144,7 @@ def own_leaves(rows: DataFrame, inputs: Sequence[DataFrame]) -> list[PlanLeaf]:
     for leaf in (leaf for each in inputs for leaf in plan_leaves(each)):
         known.put(leaf.identity, True)
     found = _walk(rows.sparkSession, analyzed_plan(rows))
-    return [leaf for leaf in found if leaf.kind != _STREAM and not known.containsKey(leaf.identity)]
+    return [leaf for leaf in found if leaf.kind not in _STREAMS and not known.containsKey(leaf.identity)]
 
 
 def with_listing(rows: DataFrame, leaves: Iterable[tuple[PlanLeaf, Listing]]) -> DataFrame:

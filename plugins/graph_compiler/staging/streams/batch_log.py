@@ -1,6 +1,7 @@
-"""Spark's log of the batches of a stream of files, in its checkpoint: which files each has; and whether any is new.
+"""Spark's log of the batches of a stream, in its checkpoint: up to where each source is read; and what is new.
 
-    offsets/7        {"logOffset":3} for each source, one line each, before the batch runs; commits/7 after it
+    offsets/7        one line for each source before the batch runs, and commits/7 after it: {"logOffset":3} for files,
+                     {"topic":{"0":17}} for Kafka, which is the first offset that is not read yet
     sources/0/3      {"path":…,"timestamp":…,"batchId":3} for each file; or 9.compact, with all up to 9
 
 `FileStreamSourceLog`, `OffsetSeqLog`: 4.1 to 4.3, version 1 of both.
@@ -30,16 +31,17 @@ _OF_SOURCES = 2
 """The line of a document of offsets from which each is that of a source."""
 
 
-def offsets_of(store: StagingStore, checkpoint: str, batch: int) -> list[int]:
-    """Return the number of each source's last list in a batch, -1 if it has none; empty for a batch that is not there.
+def offsets_of(store: StagingStore, checkpoint: str, batch: int) -> list[str | None]:
+    """Return up to where each source is read in a batch: JSON of its kind, None if it had nothing yet.
 
-    The order of sources is that of Spark's query.
+    Empty for a batch that is not there. The order is that of Spark's plan, and a source that it reads twice is there
+    twice.
     """
     content = None if batch < 0 else store.get(f"{checkpoint}/offsets/{batch}", most=_MOST_BYTES)
     if content is None:
         return []
     lines = content.decode().splitlines()[_OF_SOURCES:]
-    return [-1 if line == "-" else int(json.loads(line)["logOffset"]) for line in lines]
+    return [None if line == "-" else line for line in lines]
 
 
 def files_of(store: StagingStore, folder: str, numbers: Iterable[int]) -> Iterator[tuple[str, int]]:
@@ -67,9 +69,14 @@ def _entries(content: bytes | None) -> Iterator[tuple[str, int, int]]:
         yield unquote(str(entry["path"])), int(entry["timestamp"]), int(entry["batchId"])
 
 
+def last_begun(store: StagingStore, checkpoint: str) -> int | None:
+    """Return the last batch whose offsets are logged, None if there is none."""
+    return last_batch(store, f"{checkpoint}/offsets")
+
+
 def uncommitted_batch(store: StagingStore, checkpoint: str) -> int | None:
     """Return the batch that has begun and is not committed, None if there is none: Spark repeats it first."""
-    begun = last_batch(store, f"{checkpoint}/offsets")
+    begun = last_begun(store, checkpoint)
     return None if begun == last_batch(store, f"{checkpoint}/commits") else begun
 
 
