@@ -357,7 +357,8 @@ def union_of(forms: Mapping[str, type[Form]], group: str, plain: Any = None) -> 
 def leaves(base: type) -> list[type]:
     """Return the package's own subclasses of a base class, by name.
 
-    Those of other packages do not count, nor private ones, which a driver has. With slots=True, each class leaves a duplicate, which is in no module.
+    Those of other packages do not count, nor private ones, which a driver has. With slots=True, each class leaves a
+    duplicate, which is in no module.
     """
     pending: list[type] = _own_below(base)
     found: dict[str, type] = {}
