@@ -2,9 +2,16 @@
 
 from pathlib import Path
 
-from graph_compiler import Csv, StreamExecutionEnvironment, Values
+from graph_compiler import Csv, DataStream, StreamExecutionEnvironment, Values
 
 PROJECT = Path(__file__).parents[1]
+
+
+def count_words(lines: DataStream) -> DataStream:
+    """Return how often each word occurs in the column `value`, of lines that end or never do."""
+    words = lines.flat_map(r"explode(filter(split(lower(value), '\\W+'), word -> word != ''))", "word").name("tokenizer")
+    return words.key_by("word").aggregate(frequency="count(*)").name("counter")
+
 
 env = StreamExecutionEnvironment("word_count", params={"output": f"{PROJECT}/output/word_count"})
 
@@ -16,10 +23,9 @@ text = env.from_source(
             ("The slings and arrows of outrageous fortune",),
             ("Or to take arms against a sea of troubles,",),
         ],
-        "line STRING",
+        "value STRING",
     ),
     "in-memory-input",
 )
-words = text.flat_map(r"explode(filter(split(lower(line), '\\W+'), word -> word != ''))", "word").name("tokenizer")
-counts = words.key_by("word").aggregate(frequency="count(*)").name("counter")
+counts = count_words(text)
 counts.sink_to(Csv("{{ params.output }}"), files=1).name("file-sink")

@@ -9,6 +9,7 @@ from graph_compiler.declaration import Pipeline
 from graph_compiler.explain.documents.graph_json import job_plan, stream_graph_json
 from graph_compiler.projects.yaml.reader import read_pipeline
 from pipelines.word_count import env
+from pipelines.word_count_stream import env as stream
 from tests.conformance.facts import load
 from tests.yaml.equality import assert_equal
 
@@ -52,3 +53,13 @@ def test_the_yaml_form_is_the_same_pipeline() -> None:
     wanted = replace(wanted, name=found.name, parameters=found.parameters)
     assert isinstance(found, Pipeline)
     assert_equal(found, wanted)
+
+
+def test_the_plan_over_lines_that_arrive_is_flinks_in_streaming() -> None:
+    topology, facts = load()["c_canonical_reduce"]
+    plan = facts["stream_graph"]["plan_json"]
+    for node in plan["nodes"]:
+        name = NAMES[node["type"]].replace("in-memory-input", "lines")
+        node |= {"type": name, "contents": name, "parallelism": 1}
+    assert topology["job"]["runtime_mode"] == "STREAMING"
+    assert json.loads(stream.get_execution_plan()) == plan

@@ -6,6 +6,7 @@ import pytest
 
 from graph_compiler.testing import PipelineResult
 from pipelines.word_count import env
+from pipelines.word_count_stream import env as stream
 
 pytestmark = pytest.mark.spark
 
@@ -19,7 +20,13 @@ def test_the_words_of_the_example_are_counted(pipeline_run: Run) -> None:
 
 
 def test_words_have_any_case_and_are_separated_by_anything_else(pipeline_run: Run) -> None:
-    lines = [{"line": "To be, or NOT to-be"}, {"line": ""}, {"line": " -- "}, {"line": None}]
+    lines = [{"value": "To be, or NOT to-be"}, {"value": ""}, {"value": " -- "}, {"value": None}]
     result = pipeline_run(env, {"in-memory-input": lines})
     counts = {"to": 2, "be": 2, "or": 1, "not": 1}
     result.assert_rows("file-sink", [{"word": word, "frequency": n} for word, n in counts.items()])
+
+
+def test_lines_that_arrive_are_counted_as_lines_of_a_batch(pipeline_run: Run) -> None:
+    lines = [{"value": "To be, or NOT to-be"}, {"value": "be"}]
+    batch, found = pipeline_run(env, {"in-memory-input": lines}), pipeline_run(stream, {"lines": lines})
+    found.assert_rows("file-sink", batch.sink("file-sink").rows)

@@ -170,23 +170,28 @@ def test_several_sources_keep_their_own_offsets(
     """The first one is read twice by the query: Spark logs its offsets twice."""
     other = f"{topic}.other"
     broker.create(other)
-    env = declared(tmp_path, broker.servers, topic)
-    source = Kafka(other, bootstrap_servers=broker.servers)
-    records = env.from_source(source, "others", unbounded=True).uid("others")
-    texts = records.select(text="CAST(value AS STRING)", key="CAST(key AS STRING)")
-    texts.sink_to(Parquet(f"{tmp_path}/texts"), mode="append").name("texts").uid("texts")
+    env = StreamExecutionEnvironment("texts", config={"execution.runtime-mode": "AUTOMATIC"})
+    first, second = (
+        env.from_source(Kafka(name, bootstrap_servers=broker.servers), uid, unbounded=True)
+        .uid(uid)
+        .select(text="CAST(value AS STRING)")
+        for name, uid in ((topic, "first"), (other, "second"))
+    )
+    for rows, name in ((first, "a"), (first.filter("text > 'b'").union(second), "both")):
+        rows.sink_to(Parquet(f"{tmp_path}/{name}"), mode="append").name(name).uid(name)
     runs = Runs(env, tmp_path, spark)
-    broker.send(topic, order(1))
+    broker.send(topic, (None, "a"), (None, "c"))
     assert runs.run("one") == []
-    broker.send(other, ("k", "one"), (None, "two"))
+    broker.send(other, (None, "d"))
     assert runs.run("two") == []
-    broker.remove(other)
-    broker.create(other)
-    broker.send(topic, order(2))
+    found = {
+        name: sorted(text for (text,) in spark.read.parquet(f"{tmp_path}/{name}").collect()) for name in ("a", "both")
+    }
+    assert found == {"a": ["a", "c"], "both": ["c", "d"]}
+    broker.send(other, (None, "e"), (None, "f"))
+    broker.forget(other, before=2)
     (failure,) = runs.run("three")
-    assert f"topic {other} was removed and created again" in failure
-    found = spark.read.parquet(f"{tmp_path}/texts").collect()
-    assert sorted(map(tuple, found)) == [("one", "k"), ("two", None)]
+    assert f"offsets 1 to 1 of {other}-0 are gone" in failure
 
 
 def test_windows_over_records_are_joined_with_a_table(

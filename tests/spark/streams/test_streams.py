@@ -121,30 +121,6 @@ def test_a_driver_that_dies_in_a_batch_publishes_it_once(
     assert is_counted(spark, tmp_path)
 
 
-def test_two_sources_of_one_folder_have_files_of_their_own(
-    tmp_path: Path, spark: SparkSession, arrive: Callable[[str, str], None]
-) -> None:
-    """The first is read twice by the query: Spark logs its offsets twice, and has one list of its files."""
-    env = environment("twice")
-    for name, columns in {"small": "id INT, word STRING", "large": "id BIGINT, word STRING"}.items():
-        found = env.from_source(Json(f"{tmp_path}/in", schema=columns), name, unbounded=True).uid(name)
-        for target in ("a", "b") if name == "small" else ("c",):
-            found.sink_to(Parquet(f"{tmp_path}/{target}"), mode="append").name(target).uid(target)
-    runs = Runs(env, tmp_path, spark)
-    for number in range(2):
-        arrive(f"{number}.json", f'{{"id": {number}, "word": "w"}}')
-        assert runs.run(f"run {number}") == []
-        assert {rows(spark, tmp_path / target)[-1] for target in "abc"} == {(number, "w")}
-    assert [field.dataType.simpleString() for field in spark.read.parquet(f"{tmp_path}/c").schema] == [
-        "bigint",
-        "string",
-    ]
-    arrive("2.json", f'{{"id": {2**40}, "word": "w"}}')
-    (failure,) = runs.run("three")
-    assert "the value '1099511627776' does not fit column 'id', INT" in failure
-    assert rows(spark, tmp_path / "c")[-1] == (1, "w")
-
-
 def test_a_batch_is_finished_by_the_next_run(
     tmp_path: Path, spark: SparkSession, arrive: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -79,10 +79,11 @@ def published_preview(
         if isinstance(node.operator, Sink) and isinstance(node.operator.connector, Parquet)
     ]
     found = [sink for name in names[:1] for sink in sinks if sink.name == name]
-    if not found or not found[0].rows or found[0].bytes > PREVIEW_BYTES:
+    if not found or not found[0].rows:
         return None
     (sink, *_) = found
-    if local_path(sink.location) is None:
+    folder = local_path(sink.location)
+    if folder is None or _bytes_below(folder) > PREVIEW_BYTES:
         return None
     try:
         rows = parquet.read_table(sink.location)
@@ -96,7 +97,11 @@ def published_preview(
         name=sink.name,
         columns=tuple((field.name, str(field.type)) for field in rows.schema),
         rows=[tuple(row.values()) for row in rows.slice(0, PREVIEW_ROWS).to_pylist()],
-        total=sink.rows,
+        total=rows.num_rows,  # of the target, which may have rows of earlier runs, too
         is_glance=True,
         order=f"largest {sorted_by} first" if sorted_by else None,
     )
+
+
+def _bytes_below(folder: str) -> int:
+    return sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
