@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 
+from graph_compiler.declaration.connectors.file_uris import staging_place
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.declaration.retention import Retention
 from graph_compiler.declaration.row_order import row_orders
@@ -22,7 +23,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.jvm_settings import RECORDED, STRICT_SOURCES
 from graph_compiler.deployment.documents.position import ReachedSink, SourcePosition
-from graph_compiler.deployment.documents.stream import KeptState, StreamQuery, UnboundedSource
+from graph_compiler.deployment.documents.stream import KeptState, SavepointRestoreSettings, StreamQuery, UnboundedSource
 from graph_compiler.deployment.documents.wire import digest, to_wire
 from graph_compiler.deployment.plans.plan_record import PlanRecord, plan_record
 from graph_compiler.errors import InvalidPipelineError
@@ -286,7 +287,17 @@ def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> R
             if id in node_ids
         ),
         stream=_stream_query(node_ids, facts),
+        savepoint=_savepoint(facts.compiled) if facts.streams.sources(node_ids) else None,
     )
+
+
+def _savepoint(compiled: CompiledPipeline) -> SavepointRestoreSettings | None:
+    """Return the savepoint that a pipeline starts from."""
+    path, options = compiled.options.savepoint_path, compiled.options
+    place = None if path is None else staging_place(path)
+    if place is None:
+        return None
+    return SavepointRestoreSettings(path=place, allow_non_restored_state=options.ignore_unclaimed_state)
 
 
 def _stream_query(node_ids: Set[int], facts: _Facts) -> StreamQuery | None:

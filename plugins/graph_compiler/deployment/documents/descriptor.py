@@ -20,7 +20,7 @@ from graph_compiler.declaration.retention import Retention
 from graph_compiler.deployment.documents.position import SourcePosition
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.deployment.documents.stream import StreamQuery
+from graph_compiler.deployment.documents.stream import SavepointRestoreSettings, StreamQuery
 from graph_compiler.deployment.documents.wire import FLAT, from_json, to_json
 from graph_compiler.errors import SourceLocation
 from graph_compiler.extensions import UNSAID
@@ -141,7 +141,8 @@ class RegionDescriptor:
     `resource_profile` is that of its slot sharing group, None if only a name was declared. `artifacts` are those of the
     whole pipeline: a task that recomputes a lost result runs the functions of the task that made it. `shares_task` is
     the task that runs it, None if that has the region's name. `positions` are those of its own sources, and of others
-    whose rows its sinks write. `stream` is its query if its rows never end.
+    whose rows its sinks write. `stream` is its query if its rows never end, which begins with
+    the `savepoint` if that is set.
     """
 
     pipeline: str
@@ -157,6 +158,7 @@ class RegionDescriptor:
     positions: tuple[SourcePosition, ...] = field(default=(), metadata={UNSAID: True})
     computed_once: tuple[SharedResult, ...] = field(default=(), metadata={UNSAID: True})
     stream: StreamQuery | None = field(default=None, metadata={UNSAID: True})
+    savepoint: SavepointRestoreSettings | None = field(default=None, metadata={UNSAID: True})
 
     @property
     def task_name(self) -> TaskName:

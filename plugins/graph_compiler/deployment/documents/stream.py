@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from graph_compiler.identifiers import OperatorId
 
@@ -35,6 +36,149 @@ class StreamQuery:
     sources: tuple[UnboundedSource, ...]
     state: tuple[KeptState, ...]
     updates: bool
+
+
+class StateFate(StrEnum):
+    """What becomes of the state of an operator if another query continues its checkpoint."""
+
+    KEPT = "KEPT"
+    CHANGED = "CHANGED"
+    """The operator, or something before it, computes something different."""
+    DROPPED = "DROPPED"
+    NEW = "NEW"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorState:
+    """An operator with state in one of two queries, by its name, and what becomes of its state."""
+
+    name: str
+    fate: StateFate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryChange:
+    """What differs between two queries, for a checkpoint: sources by their uids, and the state of operators."""
+
+    sources_gone: tuple[str, ...]
+    sources_new: tuple[str, ...]
+    state: tuple[OperatorState, ...]
+
+    @classmethod
+    def of(cls, before: StreamQuery, now: StreamQuery) -> QueryChange:
+        """Compare the query of a checkpoint with one that is to continue it."""
+        was, reads = ({source.uid for source in query.sources} for query in (before, now))
+        old, new = ({each.operator_id: each for each in query.state} for query in (before, now))
+
+        def fate(each: KeptState) -> StateFate:
+            if each.operator_id not in old:
+                return StateFate.NEW
+            is_equal = old[each.operator_id].fingerprint == each.fingerprint
+            return StateFate.KEPT if is_equal else StateFate.CHANGED
+
+        dropped = (each for id, each in old.items() if id not in new)
+        return cls(
+            sources_gone=tuple(sorted(was - reads)),
+            sources_new=tuple(sorted(reads - was)),
+            state=(
+                *(OperatorState(name=each.name, fate=fate(each)) for each in new.values()),
+                *(OperatorState(name=each.name, fate=StateFate.DROPPED) for each in dropped),
+            ),
+        )
+
+    def names(self, fate: StateFate) -> list[str]:
+        """Return the operators of whose state this becomes."""
+        return [each.name for each in self.state if each.fate is fate]
+
+    @property
+    def continues(self) -> bool:
+        """Whether the checkpoint is continued: its sources and its state are the same."""
+        is_same = all(each.fate is StateFate.KEPT for each in self.state)
+        return is_same and not self.sources_gone and not self.sources_new
+
+    @property
+    def only_drops(self) -> bool:
+        """Whether the sources are the same, and no state is left: then their offsets alone can be continued."""
+        is_dropped = bool(self.state) and all(each.fate is StateFate.DROPPED for each in self.state)
+        return is_dropped and not self.sources_gone and not self.sources_new
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavepointRestoreSettings:
+    """Which savepoint a pipeline starts from, as Flink's class has it."""
+
+    path: str
+    allow_non_restored_state: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedFile:
+    """A file of a savepoint: its name below the folder of the checkpoint, and the SHA-256 of its bytes."""
+
+    name: str
+    bytes: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierStream:
+    """A stream that another one continues behind a batch."""
+
+    owner: str
+    stream_id: str
+    batch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedTarget:
+    """A target that a stream has published to, and the last batch that it has."""
+
+    target: str
+    batch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Savepoint:
+    """A copy of a checkpoint behind a committed batch. It is written last: without it, the copy is not complete.
+
+    `streams` are those that have led to it, the last one its own. `root` is the staging root with the ledgers of
+    `published`; those of `elsewhere` are in another one.
+    """
+
+    version: int
+    savepoint_id: str
+    taken: float
+    root: str
+    query: StreamQuery
+    streams: tuple[EarlierStream, ...]
+    published: tuple[PublishedTarget, ...]
+    elsewhere: tuple[str, ...]
+    files: tuple[SavedFile, ...]
+
+    @property
+    def own(self) -> EarlierStream:
+        """The stream of which it is a copy."""
+        return self.streams[-1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamOrigin:
+    """The savepoint that a stream began with.
+
+    `streams` are those that it continues, the last one that of the savepoint. `elsewhere` are targets to which they
+    have published by the ledgers of another staging root.
+    """
+
+    version: int
+    savepoint_id: str
+    path: str
+    streams: tuple[EarlierStream, ...]
+    elsewhere: tuple[str, ...]
+
+    @property
+    def first_batch(self) -> int:
+        """The number of the first batch of its own."""
+        return self.streams[-1].batch + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,7 @@ from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.report import Output, Phase
+from graph_compiler.deployment.documents.staging_layout import StreamLayout
 from graph_compiler.deployment.documents.stream import PublishedBatch, StreamQuery
 from graph_compiler.errors import RepeatedReadError
 from graph_compiler.identifiers import counted, quoted
@@ -52,6 +53,7 @@ from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.streams.batch_log import uncommitted_batch
 from graph_compiler.staging.streams.checkpoint import Checkpoint
+from graph_compiler.staging.streams.savepoints import begin_with_savepoint, savepoint_of
 
 LOG = program_log.logger(__name__)
 _NUMBER, _ROW = "graph_compiler_output", "graph_compiler_row_"
@@ -99,6 +101,9 @@ def run_stream(
     )
     run = RegionRun(area=area, metrics=metrics, evaluation=_evaluation(task, spark, seams))
     initialize_on_master(task.region.vertices, spark, run.running)
+    layout = StreamLayout(root=task.staging_root, owner=task.identity.owner)
+    if task.region.savepoint is not None:
+        begin_with_savepoint(store, layout, query, task.region.savepoint)
     checkpoint = Checkpoint.open(store, task.staging_root, task.identity, task.attempt.execution_id, query)
     stream = _Stream(task=task, store=store, run=run, seams=seams, checkpoint=checkpoint, spark=spark)
     stream.publish_all(query)
@@ -219,6 +224,7 @@ class _Stream:
         LOG.info("batch %s: %s published", number, counted(published, "row"))
 
     def _run_region(self, rows: DataFrame, number: int, files: BatchFiles) -> RegionResult:
+        origin = savepoint_of(self.store, self.checkpoint.layout, self.checkpoint.stream_id)
         given = _given(self._region, rows)
 
         def read(connector: Connector, spark: SparkSession, splits: int | None) -> DataFrame:
@@ -236,7 +242,13 @@ class _Stream:
             session,
             self.store,
             metrics,
-            replace(self.seams, read_source=read, looks=look, batch=self.checkpoint.batch(number)),
+            replace(
+                self.seams,
+                read_source=read,
+                looks=look,
+                batch=self.checkpoint.batch(number),
+                restored=origin if origin is not None and number == origin.first_batch else None,
+            ),
         )
         for output, count in metrics.committed.items():
             self.run.metrics.committed[output] = self.run.metrics.committed.get(output, 0) + count
