@@ -125,8 +125,8 @@ class PipelineOptions(BaseModel):
     ignore_unclaimed_state: bool = Field(
         default=False,
         alias="execution.savepoint.ignore-unclaimed-state",
-        description="Whether a pipeline without state may begin with a savepoint that has state: it continues with the "
-        "offsets of the sources.",
+        description="Whether a pipeline may begin with a savepoint that has the state of operators which the pipeline "
+        "does not have any more: it continues without it.",
     )
     restart_strategy: RestartStrategyType | None = Field(
         default=None,

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from graph_compiler import Jdbc, Parquet, StreamExecutionEnvironment, Text
+from graph_compiler import Jdbc, Json, Parquet, StreamExecutionEnvironment, Text
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.streams import savepoints
 from graph_compiler.staging.streams.checkpoint import known_streams
 from graph_compiler.staging.streams.savepoints import take_savepoint
-from tests.harness.position_runs import Runs
+from tests.harness.position_runs import Runs, write
 from tests.harness.postgres import PASSWORD, Postgres
 from tests.lake.dying import die
 
@@ -180,6 +180,118 @@ def test_a_stream_that_continues_does_not_share_a_target_with_its_copy(
     assert "has batches of 'word_count', whose stream continues" in failure
     assert runs.run("two") == []
     assert [word for (word,) in rows(spark, tmp_path / "words")] == ["a", "b"]
+
+
+def test_a_pipeline_that_drops_its_state_continues_with_the_offsets(
+    tmp_path: Path, spark: SparkSession, arrive: Arrive
+) -> None:
+    arrive("one", "a\nb\n")
+    assert Runs(declared(tmp_path), tmp_path, spark).run("one") == []
+    saved = save(tmp_path)
+    arrive("two", "c\n")
+    (failure,) = Runs(declared(tmp_path, counts=False), tmp_path, spark, tries=9).run("two")
+    assert "'Aggregate' is not in the pipeline any more" in failure
+    assert "--allow-non-restored-state" in failure
+    reset(tmp_path)
+    (failure,) = Runs(declared(tmp_path, counts=False, saved=saved), tmp_path, spark, tries=19).run("two")
+    assert "execution.savepoint.ignore-unclaimed-state" in failure
+    without = Runs(declared(tmp_path, counts=False, saved=saved, unclaimed=True), tmp_path, spark, tries=29)
+    assert without.run("two") == []
+    assert [word for (word,) in rows(spark, tmp_path / "words")] == ["a", "b", "c"]
+    arrive("three", "d\n")
+    assert without.run("three") == []
+    assert [word for (word,) in rows(spark, tmp_path / "words")] == ["a", "b", "c", "d"]
+    assert rows(spark, tmp_path / "counts") == [("a", 1), ("b", 1)]
+
+
+def two_totals(
+    folder: Path, keys: str, saved: str | None = None, *, unclaimed: bool = False
+) -> StreamExecutionEnvironment:
+    """Count by each of some columns, in this order of declaration."""
+    config = {"execution.runtime-mode": "AUTOMATIC", **({"execution.savepoint.path": saved} if saved else {})}
+    config |= {"execution.savepoint.ignore-unclaimed-state": "true"} if unclaimed else {}
+    env = StreamExecutionEnvironment("totals", config=config)
+    pairs = env.from_source(Json(f"{folder}/in", schema="a STRING, b STRING"), "pairs", unbounded=True).uid("pairs")
+    for key in keys:
+        totals = pairs.key_by(key).aggregate(n="count(*)").uid(f"by_{key}")
+        totals.sink_to(Parquet(f"{folder}/{key}"), mode="merge", keys=[key]).name(key).uid(key)
+    return env
+
+
+def test_the_order_of_declaration_does_not_mix_up_states(tmp_path: Path, spark: SparkSession) -> None:
+    write(tmp_path / "in" / "1.json", {"a": "x", "b": "y"}, {"a": "x", "b": "z"})
+    assert Runs(two_totals(tmp_path, "ab"), tmp_path, spark).run("one") == []
+    write(tmp_path / "in" / "2.json", {"a": "x", "b": "y"})
+    assert Runs(two_totals(tmp_path, "ba"), tmp_path, spark, tries=9).run("two") == []
+    assert rows(spark, tmp_path / "a") == [("x", 3)]
+    assert rows(spark, tmp_path / "b") == [("y", 2), ("z", 1)]
+
+
+@pytest.mark.parametrize("left", "ab")
+def test_one_state_of_two_is_dropped(tmp_path: Path, spark: SparkSession, left: str) -> None:
+    write(tmp_path / "in" / "1.json", {"a": "x", "b": "y"}, {"a": "x", "b": "z"})
+    assert Runs(two_totals(tmp_path, "ab"), tmp_path, spark).run("one") == []
+    saved = save(tmp_path)
+    write(tmp_path / "in" / "2.json", {"a": "x", "b": "y"})
+    (failure,) = Runs(two_totals(tmp_path, left), tmp_path, spark, tries=9).run("two")
+    assert "is not in the pipeline any more" in failure
+    reset(tmp_path, "totals")
+    one = Runs(two_totals(tmp_path, left, saved, unclaimed=True), tmp_path, spark, tries=19)
+    assert one.run("two") == []
+    write(tmp_path / "in" / "3.json", {"a": "x", "b": "z"})
+    assert one.run("three") == []
+    found = {key: rows(spark, tmp_path / key) for key in "ab"}
+    whole = {"a": [("x", 4)], "b": [("y", 2), ("z", 2)]}
+    old = {"a": [("x", 2)], "b": [("y", 1), ("z", 1)]}
+    assert found == {**old, left: whole[left]}
+
+
+def test_a_sink_that_reads_the_source_again_is_added_by_a_savepoint(
+    tmp_path: Path, spark: SparkSession, arrive: Arrive
+) -> None:
+    arrive("one", "a\nb\na\n")
+    assert Runs(declared(tmp_path, words=""), tmp_path, spark).run("one") == []
+    saved = save(tmp_path)
+    arrive("two", "a\n")
+    (failure,) = Runs(declared(tmp_path), tmp_path, spark, tries=9).run("two")
+    assert "its sources have other places in the query, or other branches read them" in failure
+    assert "--from-savepoint PATH`" in failure
+    reset(tmp_path)
+    both = Runs(declared(tmp_path, saved=saved), tmp_path, spark, tries=19)
+    for name in ("two", "three"):
+        assert both.run(name) == []
+    assert rows(spark, tmp_path / "counts") == [("a", 3), ("b", 1)]
+    assert rows(spark, tmp_path / "words") == [("a",)]
+
+
+@pytest.mark.parametrize("selects", [False, True])
+def test_sources_in_another_order_are_not_mixed_up(tmp_path: Path, spark: SparkSession, selects: bool) -> None:
+    def united(order: str, saved: str | None = None) -> StreamExecutionEnvironment:
+        config = {"execution.runtime-mode": "AUTOMATIC", **({"execution.savepoint.path": saved} if saved else {})}
+        env = StreamExecutionEnvironment("united", config=config)
+        read = [
+            env.from_source(Json(f"{tmp_path}/{name}", schema="id INT"), name, unbounded=True).uid(name)
+            for name in order
+        ]
+        both = read[0].union(read[1])
+        both = both.select(id="id") if selects else both
+        both.sink_to(Parquet(f"{tmp_path}/out"), mode="append").uid("out")
+        return env
+
+    for name in "lr":
+        write(tmp_path / name / "1.json", {"id": 1})
+    assert Runs(united("lr"), tmp_path, spark).run("one") == []
+    write(tmp_path / "l" / "2.json", {"id": 2})
+    saved = save(tmp_path)
+    if selects:
+        (failure,) = Runs(united("rl"), tmp_path, spark, tries=9).run("two")
+        assert "its sources have other places in the query" in failure
+        reset(tmp_path, "united")
+    again = Runs(united("rl", saved if selects else None), tmp_path, spark, tries=19)
+    assert again.run("two") == []
+    write(tmp_path / "r" / "3.json", {"id": 3})
+    assert again.run("three") == []
+    assert [id for (id,) in rows(spark, tmp_path / "out")] == [1, 1, 2, 3]
 
 
 @pytest.mark.parametrize(("place", "after"), [("_restore", True), ("begin_stream", False), ("begin_stream", True)])

@@ -287,6 +287,41 @@ def test_a_file_that_changes_after_it_was_listed_is_noticed(
     assert len(runs.run("one")) == 1, "it is still another file"
 
 
+def test_a_file_that_changes_is_noticed_beside_a_source_that_several_operators_read(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = environment()
+    a, b = (
+        env.from_source(Json(f"{tmp_path}/{name}", schema="id INT"), name, unbounded=True).uid(name) for name in "ab"
+    )
+    ones = a.with_columns(n="1").uid("one")
+    ones.sink_to(Parquet(f"{tmp_path}/ones"), mode="append").name("ones").uid("ones")
+    a.union(b).sink_to(Parquet(f"{tmp_path}/all"), mode="append").name("all").uid("all")
+    for name in "ab":
+        write(tmp_path / name / "1.json", {"id": 1})
+    runs = Runs(env, tmp_path, spark)
+    assert runs.run("one") == []
+    query = runs.last[0].region.stream
+    assert query is not None
+    assert query.reads == ("a", "a", "b"), "otherwise its place in the offsets is also its number"
+    prepare = SinkCommitter.prepare
+    for number, name in enumerate("ab"):
+        file = tmp_path / name / f"{number + 2}.json"
+        write(file, {"id": 2})
+        written = file.stat().st_mtime_ns
+
+        def changes(committer: SinkCommitter, given: Any, file: Path = file) -> int:
+            os.utime(file, (1, 1))
+            return prepare(committer, given)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(SinkCommitter, "prepare", changes)
+            (failure,) = runs.run(f"run {number}")
+        assert f"{file.name} has changed since the stream has listed it" in failure
+        os.utime(file, ns=(written, written))
+        assert runs.run(f"run {number}") == []
+
+
 def test_files_of_any_name_are_read_once_and_noticed_when_they_are_written_again(
     tmp_path: Path, spark: SparkSession
 ) -> None:

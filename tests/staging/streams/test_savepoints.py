@@ -284,30 +284,87 @@ def test_a_query_that_cannot_continue_a_savepoint(tmp_path: Path, query: StreamQ
     assert not list(known_streams(STORE, layout(tmp_path).root))
 
 
-@pytest.mark.usefixtures("checkpoint")
+OFFSETS = b'v1\n{"batchWatermarkMs":0}\n{"logOffset":4}\n{"logOffset":5}\n{"logOffset":4}'
+METADATA = b'v1\n{"operatorInfo":{"operatorId":%d,"operatorName":"stateStoreSave"},"stateStoreInfo":[]}'
+BOTH = replace(QUERY, state=(STATE, OTHER), reads=("a", "b", "a"), keeps=(STATE.operator_id, OTHER.operator_id))
+LEFT = replace(QUERY, state=(OTHER,), reads=("b", "a"), keeps=(OTHER.operator_id,))
+
+
+def with_two_states(tmp_path: Path, query: StreamQuery = BOTH) -> SavedStream:
+    """Return a savepoint of a stream with two states, whose first source is read twice, behind batch 2."""
+    folder = opened(tmp_path, query).folder
+    for number in range(3):
+        for name, content in (("offsets", OFFSETS), ("commits", b'v1\n{"nextBatchWatermarkMs":0}')):
+            STORE.put_if_absent(f"{folder}/{name}/{number}", content)
+            STORE.put_if_absent(f"{folder}/{name}/.{number}.crc", b"crc")
+    for number, name in enumerate("ab"):
+        STORE.put_if_absent(f"{folder}/sources/{number}/0", f"files of {name}".encode())
+    for number, kept in enumerate(("count", "sum")):
+        STORE.put_if_absent(f"{folder}/state/{number}/0/3.delta", kept.encode())
+        STORE.put_if_absent(f"{folder}/state/{number}/_metadata/metadata", METADATA % number)
+        STORE.put_if_absent(f"{folder}/state/{number}/_metadata/.metadata.crc", b"crc")
+    saved = taken(tmp_path)
+    stream(tmp_path).reset(STORE)
+    return saved
+
+
+def test_what_is_left_of_a_savepoint_has_its_new_places(tmp_path: Path) -> None:
+    saved = with_two_states(tmp_path)
+    with pytest.raises(CheckpointError, match="'count' is not in the pipeline any more"):
+        begin_with_savepoint(STORE, layout(tmp_path), LEFT, start(saved))
+    begin_with_savepoint(STORE, layout(tmp_path), LEFT, start(saved, allows=True))
+    offsets = b'v1\n{"batchWatermarkMs":0}\n{"logOffset":5}\n{"logOffset":4}'
+    commits = {f"commits/{number}": b'v1\n{"nextBatchWatermarkMs":0}' for number in range(3)}
+    assert files_below(opened(tmp_path, LEFT, "e2").folder) == {
+        **commits,
+        **{f"commits/.{number}.crc": b"crc" for number in range(3)},
+        "offsets/1": offsets,
+        "offsets/2": offsets,
+        "sources/0/0": b"files of b",
+        "sources/1/0": b"files of a",
+        "state/0/0/3.delta": b"sum",
+        "state/0/_metadata/metadata": METADATA % 0,
+    }
+
+
 def test_without_its_state_a_stream_continues_with_the_offsets(tmp_path: Path) -> None:
-    saved = taken(tmp_path)
-    stream(tmp_path).reset(STORE)
-    without = replace(QUERY, state=(), updates=False)
+    saved = with_two_states(tmp_path)
+    without = replace(BOTH, state=(), updates=False, reads=("a", "b"), keeps=())
     begin_with_savepoint(STORE, layout(tmp_path), without, start(saved, allows=True))
-    again = opened(tmp_path, without, "e2")
-    kept = {name: content for name, content in FILES.items() if not name.startswith("state/")}
-    assert files_below(again.folder) == kept
-    with pytest.raises(CheckpointError, match="'count' is new"):
-        opened(tmp_path, QUERY, "e3")
+    found = files_below(opened(tmp_path, without, "e2").folder)
+    assert found["offsets/2"] == b'v1\n{"batchWatermarkMs":0}\n{"logOffset":4}\n{"logOffset":5}'
+    assert not [name for name in found if name.startswith("state/")]
+    with pytest.raises(CheckpointError, match="'count' and 'sum' is new"):
+        opened(tmp_path, BOTH, "e3")
 
 
-@pytest.mark.usefixtures("checkpoint")
-def test_one_state_of_several_cannot_be_left_out(tmp_path: Path) -> None:
-    both = replace(QUERY, state=(STATE, OTHER))
-    stream(tmp_path).reset(STORE)
-    found = opened(tmp_path, both)
-    for name, content in FILES.items():
-        STORE.put_if_absent(f"{found.folder}/{name}", content)
-    saved = taken(tmp_path)
-    stream(tmp_path).reset(STORE)
-    with pytest.raises(CheckpointError, match="cannot leave out one state beside that of 'count'"):
-        begin_with_savepoint(STORE, layout(tmp_path), QUERY, start(saved, allows=True))
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("offsets/2", OFFSETS.replace(b"v1", b"v2")),
+        ("offsets/2", b'v1\n{}\n{"logOffset":4}'),
+        ("state/1/_metadata/metadata", b"v2\n{}"),
+        ("commits/2", b'v1\n{"stateUniqueIds":{"0":[["x"]]}}'),
+    ],
+)
+def test_another_form_of_sparks_files_is_refused_where_it_would_be_changed(
+    tmp_path: Path, file: str, content: bytes
+) -> None:
+    folder = opened(tmp_path, BOTH).folder
+    STORE.put_if_absent(f"{folder}/{file}", content)
+    saved = with_two_states(tmp_path)
+    with pytest.raises(CheckpointError, match="has another form than that of Spark"):
+        begin_with_savepoint(STORE, layout(tmp_path), LEFT, start(saved, allows=True))
+    begin_with_savepoint(STORE, layout(tmp_path), BOTH, start(saved))
+    assert files_below(opened(tmp_path, BOTH, "e2").folder)[file] == content, "without a change it is copied"
+
+
+def test_a_savepoint_without_an_order_is_continued_as_it_is(tmp_path: Path) -> None:
+    saved = with_two_states(tmp_path, replace(BOTH, reads=None, keeps=None))
+    with pytest.raises(CheckpointError, match="does not say in which order"):
+        begin_with_savepoint(STORE, layout(tmp_path), LEFT, start(saved, allows=True))
+    begin_with_savepoint(STORE, layout(tmp_path), BOTH, start(saved))
+    assert opened(tmp_path, BOTH, "e2").stream_id
 
 
 def test_of_two_drivers_that_begin_with_a_savepoint_one_is_first(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from graph_compiler.declaration.artifacts.user_artifact import UserArtifact
-from graph_compiler.declaration.operators import Operator, RuntimeSettings
+from graph_compiler.declaration.operators import Operator, RuntimeSettings, Sink
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.declaration.partitioners import Partitioner
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
@@ -169,6 +169,14 @@ class RegionDescriptor:
     def operators(self) -> tuple[OperatorDescriptor, ...]:
         """The operators of all vertices, vertex by vertex, heads first."""
         return tuple(operator for vertex in self.vertices for operator in vertex.operators)
+
+    @property
+    def sink_inputs(self) -> tuple[tuple[int, str | None], ...]:
+        """The outputs that its sinks read, each once; ordered by operator ids, whatever the order of declaration."""
+        ids = {operator.node_id: operator.operator_id for operator in self.operators}
+        edges = (edge for each in self.operators if isinstance(each.operator, Sink) for edge in each.inputs)
+        found = {(edge.node_id, edge.output_tag) for edge in edges}
+        return tuple(sorted(found, key=lambda output: (ids.get(output[0], ""), output[1] or "")))
 
     def only(self, node_ids: Set[int], results: tuple[ResultDescriptor, ...]) -> RegionDescriptor:
         """Return the region with only these operators and results; a vertex without operators is left out."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
+from graph_compiler.extensions import UNSAID
 from graph_compiler.identifiers import OperatorId
 
 VERSION = 1
@@ -31,17 +32,25 @@ class KeptState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamQuery:
-    """The query of a region: its sources, its state. `updates`: it emits a key whenever its values change."""
+    """The query of a region: its sources, its state. `updates`: it emits a key whenever its values change.
+
+    `reads` are the uids of sources, and `keeps` the operators with state, each as often and in the order in which Spark
+    numbers them; None if an earlier version has not recorded it.
+    """
 
     sources: tuple[UnboundedSource, ...]
     state: tuple[KeptState, ...]
     updates: bool
+    reads: tuple[str, ...] | None = field(default=None, metadata={UNSAID: True})
+    keeps: tuple[OperatorId, ...] | None = field(default=None, metadata={UNSAID: True})
 
 
 class StateFate(StrEnum):
     """What becomes of the state of an operator if another query continues its checkpoint."""
 
     KEPT = "KEPT"
+    MOVED = "MOVED"
+    """It is the same, and Spark would look for it under another number."""
     CHANGED = "CHANGED"
     """The operator, or something before it, computes something different."""
     DROPPED = "DROPPED"
@@ -58,10 +67,14 @@ class OperatorState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryChange:
-    """What differs between two queries, for a checkpoint: sources by their uids, and the state of operators."""
+    """What differs between two queries, for a checkpoint: sources by their uids, and the state of operators.
+
+    `reads_moved`: Spark would look for the offsets of a source under another number.
+    """
 
     sources_gone: tuple[str, ...]
     sources_new: tuple[str, ...]
+    reads_moved: bool
     state: tuple[OperatorState, ...]
 
     @classmethod
@@ -70,16 +83,22 @@ class QueryChange:
         was, reads = ({source.uid for source in query.sources} for query in (before, now))
         old, new = ({each.operator_id: each for each in query.state} for query in (before, now))
 
+        def places(keeps: tuple[OperatorId, ...] | None, id: OperatorId) -> list[int]:
+            return [number for number, one in enumerate(keeps or ()) if one == id]
+
         def fate(each: KeptState) -> StateFate:
             if each.operator_id not in old:
                 return StateFate.NEW
-            is_equal = old[each.operator_id].fingerprint == each.fingerprint
-            return StateFate.KEPT if is_equal else StateFate.CHANGED
+            if old[each.operator_id].fingerprint != each.fingerprint:
+                return StateFate.CHANGED
+            is_same = places(before.keeps, each.operator_id) == places(now.keeps, each.operator_id)
+            return StateFate.KEPT if is_same or before.keeps is None else StateFate.MOVED
 
         dropped = (each for id, each in old.items() if id not in new)
         return cls(
             sources_gone=tuple(sorted(was - reads)),
             sources_new=tuple(sorted(reads - was)),
+            reads_moved=before.reads is not None and before.reads != now.reads,
             state=(
                 *(OperatorState(name=each.name, fate=fate(each)) for each in new.values()),
                 *(OperatorState(name=each.name, fate=StateFate.DROPPED) for each in dropped),
@@ -92,15 +111,19 @@ class QueryChange:
 
     @property
     def continues(self) -> bool:
-        """Whether the checkpoint is continued: its sources and its state are the same."""
-        is_same = all(each.fate is StateFate.KEPT for each in self.state)
-        return is_same and not self.sources_gone and not self.sources_new
+        """Whether the checkpoint is continued as it is: its sources and its state are the same."""
+        return self.is_restored and not self.reads_moved and not self.names(StateFate.MOVED)
 
     @property
-    def only_drops(self) -> bool:
-        """Whether the sources are the same, and no state is left: then their offsets alone can be continued."""
-        is_dropped = bool(self.state) and all(each.fate is StateFate.DROPPED for each in self.state)
-        return is_dropped and not self.sources_gone and not self.sources_new
+    def is_restored(self) -> bool:
+        """Whether a copy of the checkpoint can be continued, with other numbers if they have to be others."""
+        return self.is_restored_in_part and not self.names(StateFate.DROPPED)
+
+    @property
+    def is_restored_in_part(self) -> bool:
+        """Whether a copy can be continued without the state of operators that are not in the pipeline any more."""
+        lost = (*self.names(StateFate.CHANGED), *self.names(StateFate.NEW))
+        return not lost and not self.sources_gone and not self.sources_new
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

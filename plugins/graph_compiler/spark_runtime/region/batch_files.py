@@ -38,18 +38,21 @@ class BatchFiles:
     @classmethod
     def of(
         cls,
-        sources: tuple[OperatorDescriptor, ...],
+        sources: Mapping[int, OperatorDescriptor],
         checkpoint: str,
         batch: int,
         spark: SparkSession,
         store: StagingStore,
     ) -> BatchFiles:
-        """Return those of a batch whose offsets are logged. `sources` are in the order of Spark's query."""
+        """Return those of a batch whose offsets are logged.
+
+        `sources` are in the order of Spark's query, by their places in the offsets.
+        """
         before, until = (offsets_of(store, checkpoint, number) for number in (batch - 1, batch))
         found = []
-        for number, source in enumerate(sources):
-            first = (before[number] if number < len(before) else -1) + 1
-            logged = range(first, (until[number] if number < len(until) else -1) + 1)
+        for number, (place, source) in enumerate(sources.items()):
+            first = (before[place] if place < len(before) else -1) + 1
+            logged = range(first, (until[place] if place < len(until) else -1) + 1)
             files = dict(files_of(store, f"{checkpoint}/sources/{number}", logged))
             found.append((source, files))
         return cls(spark=spark, files=tuple(found))

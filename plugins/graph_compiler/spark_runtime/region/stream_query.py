@@ -52,7 +52,7 @@ from graph_compiler.spark_runtime.spark_internals.plan_leaves import stream_fold
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.streams.batch_log import uncommitted_batch
-from graph_compiler.staging.streams.checkpoint import Checkpoint
+from graph_compiler.staging.streams.checkpoint import Checkpoint, CheckpointError
 from graph_compiler.staging.streams.savepoints import begin_with_savepoint, savepoint_of
 
 LOG = program_log.logger(__name__)
@@ -135,6 +135,8 @@ class _Stream:
     """That of each batch: its rows, and the sinks."""
     _sources: tuple[OperatorDescriptor, ...] = ()
     """Those whose rows never end, as Spark numbers them."""
+    _places: tuple[int, ...] = ()
+    """The place of each in the offsets of a batch, which have it once for each operator that reads it."""
     _repeated: int | None = None
     """The batch that an earlier execution has begun."""
     _failure: BaseException | None = None
@@ -165,6 +167,11 @@ class _Stream:
         rows = self._rows_of_all()
         by_folder = {_folder(each): each for each in self.task.region.operators if _folder(each) is not None}
         self._sources = tuple(by_folder[folder] for folder in stream_folders(rows))
+        uids = {each.node_id: each.uid for each in query.sources}
+        read = [uids.get(each.node_id) for each in self._sources]
+        if query.reads is None or read != list(dict.fromkeys(query.reads)):
+            raise CheckpointError(f"Spark reads its sources as {read}, and the compiler has said {query.reads}")
+        self._places = tuple(query.reads.index(str(uid)) for uid in read)
         check_folders(self._sources, self.checkpoint.folder, self.spark, self.store)
         mode = "update" if query.updates else "append"
         writer = rows.writeStream.foreachBatch(self._publish).outputMode(mode).queryName(self.task.region.region_id)
@@ -202,7 +209,8 @@ class _Stream:
         began = time.monotonic()
         self.checkpoint.check()
         session = rows.sparkSession
-        files = BatchFiles.of(self._sources, self.checkpoint.folder, number, session, self.store)
+        sources = dict(zip(self._places, self._sources, strict=True))
+        files = BatchFiles.of(sources, self.checkpoint.folder, number, session, self.store)
         files.check()
         sinks = [each for each in self._region.operators if isinstance(each.operator, Sink)]
         if len(sinks) > 1:
@@ -272,9 +280,8 @@ class _Stream:
 def region_of_batch(region: RegionDescriptor) -> RegionDescriptor:
     """Return the region that publishes one batch: sources of its rows, one for each output, and the sinks."""
     sinks = [each for each in region.operators if isinstance(each.operator, Sink)]
-    numbers: dict[NodeOutput, int] = {}
-    for edge in (edge for sink in sinks for edge in sink.inputs):
-        numbers.setdefault((edge.node_id, edge.output_tag), -1 - len(numbers))
+    # In this order Spark numbers their sources and states: a checkpoint belongs to it.
+    numbers: dict[NodeOutput, int] = {output: -1 - place for place, output in enumerate(region.sink_inputs)}
     by_node = {each.node_id: each for each in region.operators}
     sources = tuple(
         replace(by_node[id], node_id=number, operator=Source(_BatchRows(id, tag)), inputs=())

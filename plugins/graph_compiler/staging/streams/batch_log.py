@@ -26,7 +26,7 @@ from graph_compiler.staging.streams.checkpoint import last_batch, last_query
 
 _MOST_BYTES = 1 << 30
 _COMPACT = ".compact"
-_OF_SOURCES = 2
+OF_SOURCES = 2
 """The line of a document of offsets from which each is that of a source."""
 
 
@@ -38,7 +38,7 @@ def offsets_of(store: StagingStore, checkpoint: str, batch: int) -> list[int]:
     content = None if batch < 0 else store.get(f"{checkpoint}/offsets/{batch}", most=_MOST_BYTES)
     if content is None:
         return []
-    lines = content.decode().splitlines()[_OF_SOURCES:]
+    lines = content.decode().splitlines()[OF_SOURCES:]
     return [-1 if line == "-" else int(json.loads(line)["logOffset"]) for line in lines]
 
 

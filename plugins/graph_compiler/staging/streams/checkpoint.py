@@ -216,16 +216,31 @@ def _refuse_other(before: StreamQuery, now: StreamQuery, owner: str) -> None:
             f"its checkpoint has {listing(map(shown, change.sources_gone))}, too, which the pipeline does not read any "
             f"more\n  allowed: the sources that the stream began with\n  hint: {hint}"
         )
-    if wrong := why_other_state(change):
-        drops = (
-            f"to continue without it: `graph-compiler streams savepoint {owner} {uids[0]}`, the reset, then "
-            f"`graph-compiler run {owner} --from-savepoint PATH --allow-non-restored-state`; or "
-        )
+    if change.continues:
+        return
+    copied = (
+        f"`graph-compiler streams savepoint {owner} {uids[0]}`, the reset, then `graph-compiler run {owner} "
+        f"--from-savepoint PATH{'' if change.is_restored else ' --allow-non-restored-state'}`"
+    )
+    if (wrong := why_other_state(change)) is None:
         raise CheckpointError(
-            f"{wrong}, and the checkpoint has its state: it would be continued with wrong numbers\n"
-            "  allowed: changes behind what keeps state; another pipeline name, or other uids, for another stream\n"
-            f"  hint: put back what was declared; or {drops if change.only_drops else ''}{hint}"
+            f"{why_other_numbers(change)}, and Spark knows them by their places: it would mix them up\n"
+            "  allowed: the operators that read them, and the sinks, as they were\n"
+            f"  hint: put back what was declared; or let the stream continue from a copy: {copied}"
         )
+    drops = f"continue without it: {copied}; or " if change.is_restored_in_part else ""
+    raise CheckpointError(
+        f"{wrong}, and the checkpoint has its state: it would be continued with wrong numbers\n"
+        "  allowed: changes behind what keeps state; another pipeline name, or other uids, for another stream\n"
+        f"  hint: put back what was declared; or {drops}{hint}"
+    )
+
+
+def why_other_numbers(change: QueryChange) -> str | None:
+    """Return what Spark would look for under other numbers, None if it would not."""
+    if moved := change.names(StateFate.MOVED):
+        return f"the state of {listing(map(shown, moved))} has another place in the query"
+    return "its sources have other places in the query, or other branches read them" if change.reads_moved else None
 
 
 def why_other_state(change: QueryChange) -> str | None:

@@ -46,7 +46,7 @@ from graph_compiler.staging.store.numbered_documents import numbers_in, put_behi
 from graph_compiler.staging.store.read_document import decode_object, get_document
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_beside
-from graph_compiler.staging.streams.batch_log import uncommitted_batch
+from graph_compiler.staging.streams.batch_log import OF_SOURCES, uncommitted_batch
 from graph_compiler.staging.streams.checkpoint import (
     CheckpointError,
     KnownStream,
@@ -60,7 +60,11 @@ from graph_compiler.staging.streams.checkpoint import (
 
 LOG = program_log.logger(__name__)
 _MOST_BYTES = 1 << 30
-_STATE = "state/"
+_METADATA, _CHECKSUM = "_metadata/metadata", "_metadata/.metadata.crc"
+_OTHER_FORM = (
+    "{} has another form than that of Spark 4.1 to 4.3, and what the pipeline reads has other places now\n"
+    "  allowed: the operators that read its sources, and the sinks, as they were"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +166,7 @@ def begin_with_savepoint(
             )
         beside = store_beside(store, layout.root, start.path)
         saved = _read(beside, start.path)
-        with_state = _with_state(saved, query, start)
+        places = _places(saved, query, start)
         own = secrets.token_hex(8)
         origin = StreamOrigin(
             version=VERSION,
@@ -172,7 +176,7 @@ def begin_with_savepoint(
             elsewhere=(*saved.elsewhere, *(_targets(saved) if saved.root != layout.root else ())),
         )
         try:
-            _restore(saved, beside, store, start.path, layout.checkpoint(own), with_state=with_state)
+            _restore(saved, beside, store, start.path, layout.checkpoint(own), places)
             record = QueryRecord(version=VERSION, number=0, query=query)
             put_behind(store, layout.queries(own), to_json(record).encode())
             store.put_if_absent(layout.origin(own), to_json(origin).encode())
@@ -182,8 +186,9 @@ def begin_with_savepoint(
         if begin_stream(store, layout, uids, own) != own:
             store.delete(layout.stream(own))  # another driver was first
         else:
-            words = "the stream %s begins with the savepoint %s, behind batch %s%s"
-            LOG.info(words, own, start.path, saved.own.batch, "" if with_state else ", without its state")
+            dropped = QueryChange.of(saved.query, query).names(StateFate.DROPPED)
+            without = f", without the state of {listing(map(shown, dropped))}" if dropped else ""
+            LOG.info("the stream begins with the savepoint %s, behind batch %s%s", start.path, saved.own.batch, without)
 
 
 def _last_committed(store: StagingStore, stream: KnownStream, run: StagingLayout | None) -> int:
@@ -240,7 +245,7 @@ def _copied(
         content = store.get(f"{folder}/{name}", most=_MOST_BYTES)
         if content is None:
             raise CheckpointError(f"{folder}/{name} was removed while it was copied\n  hint: try again")
-        if name.startswith(_STATE) and "/_metadata/" in name and folder.encode() in content:
+        if name.startswith("state/") and "/_metadata/" in name and folder.encode() in content:
             raise CheckpointError(
                 f"{folder}/{name} has the path of its own folder: Spark would not find this state in a copy\n"
                 "  allowed: aggregates by key and windows"
@@ -284,12 +289,51 @@ def _read(store: StagingStore, place: str) -> Savepoint:
     return found
 
 
-def _restore(
-    saved: Savepoint, beside: StagingStore, store: StagingStore, place: str, to: str, *, with_state: bool
-) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Places:
+    """Which of a savepoint's offsets, sources and states a query has at each of its places, by their numbers.
+
+    Offsets have a source once for each operator that reads it.
+    """
+
+    offsets: tuple[int, ...]
+    sources: tuple[int, ...]
+    states: tuple[int, ...]
+    is_same: bool
+
+    def names(self, name: str, batch: int) -> Iterator[str]:
+        """Yield the names of a file in the copy, which has the offsets of the last two batches."""
+        kind, _, rest = name.partition("/")
+        number, _, below = rest.partition("/")
+        if self.is_same or kind not in ("sources", "state", "offsets"):
+            yield name
+        elif kind == "offsets":
+            if rest in (str(batch), str(batch - 1)):
+                yield name
+        elif below != _CHECKSUM:
+            for place, old in enumerate(self.sources if kind == "sources" else self.states):
+                if str(old) == number:
+                    yield f"{kind}/{place}/{below}"
+
+    def content(self, name: str, content: bytes, key: str) -> bytes:
+        """Return the content of a file under its name in the copy; raises CheckpointError for another form."""
+        if self.is_same:
+            return content
+        if name.startswith("offsets/"):
+            return _offsets_at(self.offsets, content, key)
+        if name.startswith("state/") and name.endswith(f"/{_METADATA}"):
+            return _metadata_at(int(name.split("/")[1]), content, key)
+        if name.startswith("commits/") and b'"stateUniqueIds":{"' in content:
+            raise CheckpointError(_OTHER_FORM.format(key))
+        return content
+
+
+def _restore(saved: Savepoint, beside: StagingStore, store: StagingStore, place: str, to: str, places: _Places) -> None:
     """Copy the files of a savepoint; raises CheckpointError for one that is not as it was when it was taken."""
-    wanted = [file for file in saved.files if with_state or not file.name.startswith(_STATE)]
-    for file in wanted:
+    for file in saved.files:
+        names = list(places.names(file.name, saved.own.batch))
+        if not names:
+            continue
         key = f"{checkpoint_in(place)}/{file.name}"
         content = beside.get(key, most=_MOST_BYTES)
         if content is None or hashlib.sha256(content).hexdigest() != file.digest:
@@ -298,11 +342,34 @@ def _restore(
                 f"the savepoint {place} is not complete: {key} {what}\n  allowed: all files of a savepoint, as they "
                 "were when it was taken\n  hint: copy the whole folder again, or start from another savepoint"
             )
-        store.put_if_absent(f"{to}/{file.name}", content)
+        for name in names:
+            store.put_if_absent(f"{to}/{name}", places.content(name, content, key))
 
 
-def _with_state(saved: Savepoint, query: StreamQuery, start: SavepointRestoreSettings) -> bool:
-    """Return whether a query continues the state of a savepoint, or only its offsets; raises CheckpointError."""
+def _offsets_at(places: tuple[int, ...], content: bytes, key: str) -> bytes:
+    """Return the offsets of a batch for the sources of another query; raises CheckpointError."""
+    lines = content.decode().splitlines()
+    own = lines[OF_SOURCES:]
+    if lines[:1] != ["v1"] or max(places) >= len(own):
+        raise CheckpointError(_OTHER_FORM.format(key))
+    return "\n".join([*lines[:OF_SOURCES], *(own[number] for number in places)]).encode()
+
+
+def _metadata_at(number: int, content: bytes, key: str) -> bytes:
+    """Return Spark's record of a state under another number; raises CheckpointError."""
+    version, _, text = content.decode().partition("\n")
+    try:
+        document = json.loads(text)
+        document["operatorInfo"]["operatorId"] = number
+    except (ValueError, LookupError, TypeError):
+        version = ""
+    if version != "v1":
+        raise CheckpointError(_OTHER_FORM.format(key))
+    return f"{version}\n{json.dumps(document, separators=(',', ':'))}".encode()
+
+
+def _places(saved: Savepoint, query: StreamQuery, start: SavepointRestoreSettings) -> _Places:
+    """Return what a query has of a savepoint; raises CheckpointError if it cannot continue it."""
     change = QueryChange.of(saved.query, query)
     for names, what in ((change.sources_gone, "too, which the pipeline does not read"), (change.sources_new, None)):
         if names:
@@ -310,31 +377,37 @@ def _with_state(saved: Savepoint, query: StreamQuery, start: SavepointRestoreSet
             raise CheckpointError(
                 f"the savepoint {start.path} is of other sources: {found}\n  allowed: {_listed(saved)}"
             )
+    if not (change.is_restored_in_part if start.allow_non_restored_state else change.is_restored):
+        hint = (
+            "allow it, if its totals and open windows are not needed any more"
+            if change.is_restored_in_part
+            else "put back what was declared; or begin without the savepoint, which reads all that is there again, "
+            "with other targets for the sinks"
+        )
+        raise CheckpointError(
+            f"{why_other_state(change)}, and the savepoint {start.path} has its state\n  allowed: changes behind what "
+            "keeps state; with execution.savepoint.ignore-unclaimed-state (--allow-non-restored-state), a pipeline "
+            f"that has no operator for a state any more\n  hint: {hint}"
+        )
+    before = saved.query
     if change.continues:
-        return True
-    if change.only_drops and start.allow_non_restored_state:
-        return False
-    wrong = why_other_state(change)
-    raise CheckpointError(
-        f"{wrong}, and the savepoint {start.path} has its state\n  allowed: changes behind what keeps state; with "
-        "execution.savepoint.ignore-unclaimed-state (--allow-non-restored-state), a pipeline without any state, which "
-        f"continues with the offsets alone\n  hint: {_choices(change)}"
+        return _Places(offsets=(), sources=(), states=(), is_same=True)
+    if before.reads is None or before.keeps is None:
+        raise CheckpointError(
+            f"the savepoint {start.path} does not say in which order Spark has numbered its sources\n"
+            "  hint: run the pipeline as it was once more, and take another savepoint"
+        )
+    logs = list(dict.fromkeys(before.reads))
+    return _Places(
+        offsets=tuple(map(before.reads.index, query.reads or ())),
+        sources=tuple(map(logs.index, dict.fromkeys(query.reads or ()))),
+        states=tuple(map(before.keeps.index, query.keeps or ())),
+        is_same=False,
     )
 
 
 def _listed(saved: Savepoint) -> str:
     return f"{listing(shown(uid) for uid in _uids(saved.query))}, by their uids"
-
-
-def _choices(change: QueryChange) -> str:
-    if change.only_drops:
-        return "allow it, if its totals and open windows are not needed any more"
-    kept = change.names(StateFate.KEPT)
-    left = f"Spark cannot leave out one state beside that of {listing(map(shown, kept))}. " if kept else ""
-    return (
-        f"{left}Put back what was declared; or begin without the savepoint, which reads all that is there again, with "
-        "other targets for the sinks"
-    )
 
 
 def savepoint_words(saved: SavedStream) -> str:
