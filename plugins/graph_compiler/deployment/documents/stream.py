@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from graph_compiler.extensions import UNSAID
-from graph_compiler.identifiers import OperatorId
+from graph_compiler.identifiers import OperatorId, listing, shown
 
 VERSION = 1
 
@@ -55,6 +55,18 @@ class StateFate(StrEnum):
     """The operator, or something before it, computes something different."""
     DROPPED = "DROPPED"
     NEW = "NEW"
+
+
+class Continuation(StrEnum):
+    """How a changed query continues a checkpoint."""
+
+    CHECKPOINT = "CHECKPOINT"
+    """As it is."""
+    SAVEPOINT = "SAVEPOINT"
+    """By a copy, in which sources and states have other numbers."""
+    SAVEPOINT_WITHOUT_STATE = "SAVEPOINT_WITHOUT_STATE"
+    """By a copy without the state of operators that are not in the pipeline any more, if that is allowed."""
+    REFUSED = "REFUSED"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,20 +122,37 @@ class QueryChange:
         return [each.name for each in self.state if each.fate is fate]
 
     @property
-    def continues(self) -> bool:
-        """Whether the checkpoint is continued as it is: its sources and its state are the same."""
-        return self.is_restored and not self.reads_moved and not self.names(StateFate.MOVED)
-
-    @property
-    def is_restored(self) -> bool:
-        """Whether a copy of the checkpoint can be continued, with other numbers if they have to be others."""
-        return self.is_restored_in_part and not self.names(StateFate.DROPPED)
-
-    @property
-    def is_restored_in_part(self) -> bool:
-        """Whether a copy can be continued without the state of operators that are not in the pipeline any more."""
+    def continuation(self) -> Continuation:
+        """How the changed query continues the checkpoint."""
         lost = (*self.names(StateFate.CHANGED), *self.names(StateFate.NEW))
-        return not lost and not self.sources_gone and not self.sources_new
+        if lost or self.sources_gone or self.sources_new:
+            return Continuation.REFUSED
+        if self.names(StateFate.DROPPED):
+            return Continuation.SAVEPOINT_WITHOUT_STATE
+        has_moved = self.reads_moved or self.names(StateFate.MOVED)
+        return Continuation.SAVEPOINT if has_moved else Continuation.CHECKPOINT
+
+    def why_other_sources(self) -> str | None:
+        """Return what differs in the sources, None if nothing does."""
+        if self.sources_gone:
+            return f"{listing(map(shown, self.sources_gone))} is not read any more"
+        return f"{listing(map(shown, self.sources_new))} is new" if self.sources_new else None
+
+    def why_other_state(self) -> str | None:
+        """Return what differs in operators that keep state, None if nothing does."""
+        if gone := self.names(StateFate.DROPPED):
+            return f"{listing(map(shown, gone))} is not in the pipeline any more, or has another place in it"
+        if added := self.names(StateFate.NEW):
+            return f"{listing(map(shown, added))} is new"
+        if changed := self.names(StateFate.CHANGED):
+            return f"{listing(map(shown, changed))} has changed, or something before it"
+        return None
+
+    def why_other_places(self) -> str | None:
+        """Return what Spark would look for under other numbers, None if it would not."""
+        if moved := self.names(StateFate.MOVED):
+            return f"the state of {listing(map(shown, moved))} has another place in the query"
+        return "its sources have other places in the query, or other branches read them" if self.reads_moved else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

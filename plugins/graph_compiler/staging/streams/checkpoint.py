@@ -18,10 +18,10 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StreamLayout, streams_of
 from graph_compiler.deployment.documents.stream import (
     VERSION,
+    Continuation,
     DriverTurn,
     QueryChange,
     QueryRecord,
-    StateFate,
     StreamOfSource,
     StreamQuery,
 )
@@ -216,42 +216,26 @@ def _refuse_other(before: StreamQuery, now: StreamQuery, owner: str) -> None:
             f"its checkpoint has {listing(map(shown, change.sources_gone))}, too, which the pipeline does not read any "
             f"more\n  allowed: the sources that the stream began with\n  hint: {hint}"
         )
-    if change.continues:
+    how = change.continuation
+    if how is Continuation.CHECKPOINT:
         return
+    allowing = " --allow-non-restored-state" if how is Continuation.SAVEPOINT_WITHOUT_STATE else ""
     copied = (
-        f"`graph-compiler streams savepoint {owner} {uids[0]}`, the reset, then `graph-compiler run {owner} "
-        f"--from-savepoint PATH{'' if change.is_restored else ' --allow-non-restored-state'}`"
+        f"`graph-compiler streams savepoint {owner} {uids[0]}`, the reset, then "
+        f"`graph-compiler run {owner} --from-savepoint PATH{allowing}`"
     )
-    if (wrong := why_other_state(change)) is None:
+    if how is Continuation.SAVEPOINT:
         raise CheckpointError(
-            f"{why_other_numbers(change)}, and Spark knows them by their places: it would mix them up\n"
+            f"{change.why_other_places()}, and Spark knows them by their places: it would mix them up\n"
             "  allowed: the operators that read them, and the sinks, as they were\n"
             f"  hint: put back what was declared; or let the stream continue from a copy: {copied}"
         )
-    drops = f"continue without it: {copied}; or " if change.is_restored_in_part else ""
+    drops = f"continue without it: {copied}; or " if allowing else ""
     raise CheckpointError(
-        f"{wrong}, and the checkpoint has its state: it would be continued with wrong numbers\n"
+        f"{change.why_other_state()}, and the checkpoint has its state: it would be continued with wrong numbers\n"
         "  allowed: changes behind what keeps state; another pipeline name, or other uids, for another stream\n"
         f"  hint: put back what was declared; or {drops}{hint}"
     )
-
-
-def why_other_numbers(change: QueryChange) -> str | None:
-    """Return what Spark would look for under other numbers, None if it would not."""
-    if moved := change.names(StateFate.MOVED):
-        return f"the state of {listing(map(shown, moved))} has another place in the query"
-    return "its sources have other places in the query, or other branches read them" if change.reads_moved else None
-
-
-def why_other_state(change: QueryChange) -> str | None:
-    """Return what has changed in operators that keep state, None if nothing has."""
-    if gone := change.names(StateFate.DROPPED):
-        return f"{listing(map(shown, gone))} is not in the pipeline any more, or has another place in it"
-    if added := change.names(StateFate.NEW):
-        return f"{listing(map(shown, added))} is new"
-    if changed := change.names(StateFate.CHANGED):
-        return f"{listing(map(shown, changed))} has changed, or something before it"
-    return None
 
 
 def _reset_hint(owner: str, uids: list[str]) -> str:

@@ -27,6 +27,7 @@ from graph_compiler.deployment.documents.staging_layout import (
 )
 from graph_compiler.deployment.documents.stream import (
     VERSION,
+    Continuation,
     EarlierStream,
     PublishedTarget,
     QueryChange,
@@ -55,7 +56,6 @@ from graph_compiler.staging.streams.checkpoint import (
     last_query,
     refuse_object_store,
     streams_of_sources,
-    why_other_state,
 )
 
 LOG = program_log.logger(__name__)
@@ -371,26 +371,27 @@ def _metadata_at(number: int, content: bytes, key: str) -> bytes:
 def _places(saved: Savepoint, query: StreamQuery, start: SavepointRestoreSettings) -> _Places:
     """Return what a query has of a savepoint; raises CheckpointError if it cannot continue it."""
     change = QueryChange.of(saved.query, query)
-    for names, what in ((change.sources_gone, "too, which the pipeline does not read"), (change.sources_new, None)):
-        if names:
-            found = f"it has {listing(map(shown, names))}, {what}" if what else f"{listing(map(shown, names))} is new"
-            raise CheckpointError(
-                f"the savepoint {start.path} is of other sources: {found}\n  allowed: {_listed(saved)}"
-            )
-    if not (change.is_restored_in_part if start.allow_non_restored_state else change.is_restored):
+    if wrong := change.why_other_sources():
+        raise CheckpointError(
+            f"the savepoint {start.path} is of other sources: {wrong}\n"
+            f"  allowed: {listing(shown(uid) for uid in _uids(saved.query))}, by their uids"
+        )
+    how = change.continuation
+    is_allowed = how is not Continuation.SAVEPOINT_WITHOUT_STATE or start.allow_non_restored_state
+    if how is Continuation.REFUSED or not is_allowed:
         hint = (
-            "allow it, if its totals and open windows are not needed any more"
-            if change.is_restored_in_part
-            else "put back what was declared; or begin without the savepoint, which reads all that is there again, "
+            "put back what was declared; or begin without the savepoint, which reads all that is there again, "
             "with other targets for the sinks"
+            if is_allowed
+            else "allow it, if its totals and open windows are not needed any more"
         )
         raise CheckpointError(
-            f"{why_other_state(change)}, and the savepoint {start.path} has its state\n  allowed: changes behind what "
+            f"{change.why_other_state()}, and the savepoint {start.path} has its state\n  allowed: changes behind what "
             "keeps state; with execution.savepoint.ignore-unclaimed-state (--allow-non-restored-state), a pipeline "
             f"that has no operator for a state any more\n  hint: {hint}"
         )
     before = saved.query
-    if change.continues:
+    if how is Continuation.CHECKPOINT:
         return _Places(offsets=(), sources=(), states=(), is_same=True)
     if before.reads is None or before.keeps is None:
         raise CheckpointError(
@@ -404,10 +405,6 @@ def _places(saved: Savepoint, query: StreamQuery, start: SavepointRestoreSetting
         states=tuple(map(before.keeps.index, query.keeps or ())),
         is_same=False,
     )
-
-
-def _listed(saved: Savepoint) -> str:
-    return f"{listing(shown(uid) for uid in _uids(saved.query))}, by their uids"
 
 
 def savepoint_words(saved: SavedStream) -> str:
