@@ -13,6 +13,7 @@ from graph_compiler import Csv, Jdbc, Json, Parquet, StreamExecutionEnvironment,
 from graph_compiler.spark_runtime.region import stream_query
 from graph_compiler.spark_runtime.region.batch_files import BatchFiles
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
+from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.streams.checkpoint import Checkpoint
 from tests.harness.position_runs import Runs, write
@@ -157,6 +158,27 @@ def test_what_is_behind_a_state_may_change(
     arrive("b.txt", "a\nb\nc\n")
     assert Runs(declared(10), tmp_path, spark, tries=1).run("two") == []
     assert rows(spark, tmp_path / "out") == [("a", 30), ("b", 20), ("c", 10)]
+
+
+def test_another_number_of_partitions_is_ignored_and_said(
+    tmp_path: Path,
+    spark: SparkSession,
+    arrive: Callable[[str, str], None],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    runs = Runs(word_count(tmp_path), tmp_path, spark)
+    began = int(spark.conf.get("spark.sql.shuffle.partitions") or 0)
+    for number, (name, asked) in enumerate((("a", began), ("b", began), ("c", began + 5))):
+        arrive(f"{name}.txt", "to be or not to be")
+        monkeypatch.setattr(stream_query, "_asked_partitions", lambda _, asked=asked: asked)
+        with pinned(spark, {"spark.sql.shuffle.partitions": str(asked)}):
+            assert runs.run(f"run {number}") == []
+        words = f"is {asked}, and the state has {began} partitions: that stays so until it is reset"
+        assert (words in caplog.text) is (asked != began)
+    states = tmp_path.glob("staging/.streams/*/*/checkpoint/state/0/*")
+    assert len([folder for folder in states if folder.name.isdecimal()]) == began
+    assert is_counted(spark, tmp_path)
 
 
 def test_a_driver_without_its_turn_commits_nothing(

@@ -26,14 +26,14 @@ from graph_compiler.staging.streams.checkpoint import (
     CheckpointTakenError,
     KnownStream,
     begin_stream,
+    has_begun,
     known_streams,
+    savepoint_of,
 )
 from graph_compiler.staging.streams.savepoints import (
     SavedStream,
     begin_with_savepoint,
-    has_begun,
     known_savepoints,
-    savepoint_of,
     take_savepoint,
 )
 

@@ -24,7 +24,6 @@ from graph_compiler.declaration.operators import Source
 from graph_compiler.declaration.resources.application import DeployMode
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.report import ExecutionReport
-from graph_compiler.deployment.documents.staging_layout import StreamLayout
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.targets.submit_settings import SubmitSettings
 from graph_compiler.identifiers import listing
@@ -33,7 +32,6 @@ from graph_compiler.staging.attempts.artifact_copies import put_artifacts
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.store.store_access import StoreAccess
 from graph_compiler.staging.streams.batch_log import nothing_arrived
-from graph_compiler.staging.streams.savepoints import has_begun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,10 +108,7 @@ def end_without_spark(task: TaskTry) -> str | None:
         sources = [each.operator for each in region.operators if isinstance(each.operator, Source)]
         own = [str(each.connector.place) for each in sources if each.unbounded]
         identity, root = execution.identity, execution.staging_root
-        if query is None or not nothing_arrived(task.store, root, identity, query, own):
-            return None
-        layout = StreamLayout(root=root, owner=identity.owner)
-        if region.savepoint is not None and not has_begun(task.store, layout, query, region.savepoint):
+        if query is None or not nothing_arrived(task.store, root, identity, query, own, region.savepoint):
             return None
         folders += own
     for execution in task.executions:

@@ -29,6 +29,7 @@ from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
+from graph_compiler.deployment.documents.jvm_settings import SHUFFLE_PARTITIONS
 from graph_compiler.deployment.documents.report import Output, Phase
 from graph_compiler.deployment.documents.staging_layout import StreamLayout
 from graph_compiler.deployment.documents.stream import PublishedBatch, StreamQuery
@@ -51,13 +52,12 @@ from graph_compiler.spark_runtime.spark_internals.java import lit
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import stream_folders
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.staging_store import StagingStore
-from graph_compiler.staging.streams.batch_log import uncommitted_batch
-from graph_compiler.staging.streams.checkpoint import Checkpoint, CheckpointError
-from graph_compiler.staging.streams.savepoints import begin_with_savepoint, savepoint_of
+from graph_compiler.staging.streams.batch_log import partitions_of, uncommitted_batch
+from graph_compiler.staging.streams.checkpoint import Checkpoint, CheckpointError, savepoint_of
+from graph_compiler.staging.streams.savepoints import begin_with_savepoint
 
 LOG = program_log.logger(__name__)
 _NUMBER, _ROW = "graph_compiler_output", "graph_compiler_row_"
-_PARTITIONS = "spark.sql.shuffle.partitions"
 _MOST_BATCHES = 200
 """How many of its batches, and of their actions, a report names: the last ones."""
 
@@ -173,6 +173,10 @@ class _Stream:
             raise CheckpointError(f"Spark reads its sources as {read}, and the compiler has said {query.reads}")
         self._places = tuple(query.reads.index(str(uid)) for uid in read)
         check_folders(self._sources, self.checkpoint.folder, self.spark, self.store)
+        asked, has = _asked_partitions(self.spark), partitions_of(self.store, self.checkpoint.folder)
+        if query.state and asked is not None and has is not None and asked != has:
+            words = "%s is %s, and the state has %s partitions: that stays so until it is reset"
+            LOG.warning(words, SHUFFLE_PARTITIONS, asked, has)
         mode = "update" if query.updates else "append"
         writer = rows.writeStream.foreachBatch(self._publish).outputMode(mode).queryName(self.task.region.region_id)
         return writer.option("checkpointLocation", self.checkpoint.folder).trigger(availableNow=True).start()
@@ -366,10 +370,16 @@ def _no_staged(*_: object) -> DataFrame:
     raise AssertionError("a stream reads nothing that is staged")
 
 
+def _asked_partitions(spark: SparkSession) -> int | None:
+    """Return how many partitions an option asks for, None if none does."""
+    found = spark.sparkContext.getConf().get(SHUFFLE_PARTITIONS)
+    return None if found is None else int(found)
+
+
 def _partitions(region: RegionDescriptor, spark: SparkSession) -> Mapping[str, str]:
     """Return a setting with which a new state has as many partitions as this host has cores, if no option says it."""
     is_here = str(spark.sparkContext.master).startswith("local")
     has_state = region.stream is not None and bool(region.stream.state)
-    if not is_here or not has_state or spark.sparkContext.getConf().contains(_PARTITIONS):
+    if not is_here or not has_state or _asked_partitions(spark) is not None:
         return {}
-    return {_PARTITIONS: str(spark.sparkContext.defaultParallelism)}
+    return {SHUFFLE_PARTITIONS: str(spark.sparkContext.defaultParallelism)}

@@ -15,14 +15,17 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.staging_layout import StreamLayout, streams_of
+from graph_compiler.deployment.documents.staging_layout import StreamLayout, savepoint_in, streams_of
 from graph_compiler.deployment.documents.stream import (
     VERSION,
     Continuation,
     DriverTurn,
     QueryChange,
     QueryRecord,
+    Savepoint,
+    SavepointRestoreSettings,
     StreamOfSource,
+    StreamOrigin,
     StreamQuery,
 )
 from graph_compiler.deployment.documents.wire import to_json
@@ -31,6 +34,7 @@ from graph_compiler.identifiers import listing, name_of_segment, shown
 from graph_compiler.staging.store.numbered_documents import numbered, numbers_in, put_behind
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.staging.store.stores import store_beside
 from graph_compiler.stores.known_stores import kind_of_place
 
 
@@ -189,6 +193,23 @@ def begin_stream(store: StagingStore, layout: StreamLayout, uids: list[str], str
 def streams_of_sources(store: StagingStore, layout: StreamLayout, uids: list[str]) -> dict[str, str | None]:
     """Return the stream of each source, None for one that has none."""
     return {uid: _known(store, layout, uid) for uid in uids}
+
+
+def savepoint_of(store: StagingStore, layout: StreamLayout, stream_id: str) -> StreamOrigin | None:
+    """Return the savepoint that a stream began with, None if it began with its sources' first rows."""
+    return get_document(store, layout.origin(stream_id), StreamOrigin, version=VERSION)
+
+
+def has_begun(store: StagingStore, layout: StreamLayout, query: StreamQuery, start: SavepointRestoreSettings) -> bool:
+    """Whether the stream of a query's sources is one that began with a savepoint. That may be removed since."""
+    found = set(streams_of_sources(store, layout, sorted(source.uid for source in query.sources)).values())
+    stream_id = found.pop()
+    origin = None if found or stream_id is None else savepoint_of(store, layout, stream_id)
+    if origin is None or origin.path != start.path:
+        return False
+    beside = store_beside(store, layout.root, start.path)
+    saved = get_document(beside, savepoint_in(start.path), Savepoint, version=VERSION)
+    return saved is None or saved.savepoint_id == origin.savepoint_id
 
 
 def refuse_object_store(what: str, place: str) -> None:

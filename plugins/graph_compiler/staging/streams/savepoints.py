@@ -52,9 +52,11 @@ from graph_compiler.staging.streams.checkpoint import (
     CheckpointError,
     KnownStream,
     begin_stream,
+    has_begun,
     last_batch,
     last_query,
     refuse_object_store,
+    savepoint_of,
     streams_of_sources,
 )
 
@@ -127,23 +129,6 @@ def known_savepoints(store: StagingStore, layout: StreamLayout) -> Iterator[Save
         found = get_document(store, savepoint_in(place), Savepoint, version=VERSION)
         if found is not None:
             yield SavedStream(place=place, savepoint=found)
-
-
-def savepoint_of(store: StagingStore, layout: StreamLayout, stream_id: str) -> StreamOrigin | None:
-    """Return the savepoint that a stream began with, None if it began with its sources' first rows."""
-    return get_document(store, layout.origin(stream_id), StreamOrigin, version=VERSION)
-
-
-def has_begun(store: StagingStore, layout: StreamLayout, query: StreamQuery, start: SavepointRestoreSettings) -> bool:
-    """Whether the stream of a query's sources is one that began with a savepoint. That may be removed since."""
-    found = set(streams_of_sources(store, layout, _uids(query)).values())
-    stream_id = found.pop()
-    origin = None if found or stream_id is None else savepoint_of(store, layout, stream_id)
-    if origin is None or origin.path != start.path:
-        return False
-    beside = store_beside(store, layout.root, start.path)
-    saved = get_document(beside, savepoint_in(start.path), Savepoint, version=VERSION)
-    return saved is None or saved.savepoint_id == origin.savepoint_id
 
 
 def begin_with_savepoint(
