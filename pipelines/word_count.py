@@ -9,8 +9,9 @@ PROJECT = Path(__file__).parents[1]
 
 def count_words(lines: DataStream) -> DataStream:
     """Return how often each word occurs in the column `value`, of lines that end or never do."""
-    words = lines.flat_map(r"explode(filter(split(lower(value), '\\W+'), word -> word != ''))", "word").name("tokenizer")
-    return words.key_by("word").aggregate(frequency="count(*)").name("counter")
+    words = r"explode(filter(split(lower(value), '\\W+'), word -> word != ''))"
+    tokens = lines.flat_map(words, "word").name("tokenizer")
+    return tokens.key_by("word").aggregate(frequency="count(*)").name("counter")
 
 
 env = StreamExecutionEnvironment("word_count", params={"output": f"{PROJECT}/output/word_count"})

@@ -7,10 +7,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from graph_compiler.cli.app import app
+from graph_compiler.cli.commands import run as run_command
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.stream import StreamQuery, UnboundedSource
 from graph_compiler.staging.store.local_store import LocalStore
-from graph_compiler.staging.streams.checkpoint import Checkpoint, CheckpointTakenError
+from graph_compiler.staging.streams.checkpoint import Checkpoint, CheckpointTakenError, known_streams
+from tests.cli.conftest import forget_pipelines
 
 QUERY = StreamQuery(sources=(UnboundedSource(node_id=1, uid="lines", name="lines"),), state=(), updates=False)
 
@@ -43,6 +45,7 @@ def test_streams_are_listed(checkpoint: Checkpoint) -> None:
         "stream": checkpoint.stream_id,
         "batches": 2,
         "last_run": "monday",
+        "savepoints": [],
     }
     assert json.loads(streams("list", "other", "--json").stdout) == []
 
@@ -61,6 +64,87 @@ def test_a_reset_asks_and_then_the_next_run_begins_another_stream(checkpoint: Ch
     root = checkpoint.layout.root
     again = Checkpoint.open(LocalStore(), root, RunIdentity.own("words", "tuesday"), "e2", QUERY)
     assert again.stream_id != checkpoint.stream_id
+
+
+def test_a_savepoint_is_a_copy_of_a_checkpoint(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    for number in range(2):
+        LocalStore().put_if_absent(f"{checkpoint.folder}/offsets/{number}", b"v1")
+    done = streams("savepoint", "words", "lines", "--to", "saved", "--json")
+    assert done.exit_code == 0, done.output
+    saved = json.loads(done.stdout)
+    assert (saved["path"], saved["batch"], saved["sources"]) == (str(tmp_path / "saved"), 1, ["lines"])
+    assert (tmp_path / "saved" / "checkpoint" / "commits" / "1").read_bytes() == b"v1"
+    assert "behind batch" not in streams("list").stdout, "only those below the staging root are known"
+    done = streams("savepoint", "words", "lines")
+    assert "behind batch 1 of lines, 4 files, 8 bytes" in done.stdout
+    assert f"words {done.stdout}" in streams("list").stdout
+    (row,) = json.loads(streams("list", "--json").stdout)
+    assert [each["batch"] for each in row["savepoints"]] == [1]
+    again = streams("savepoint", "words", "lines", "--to", "saved")
+    assert again.exit_code == 2
+    assert "is not empty" in again.stderr
+
+
+def test_a_savepoint_of_a_batch_in_progress_is_refused(checkpoint: Checkpoint) -> None:
+    LocalStore().put_if_absent(f"{checkpoint.folder}/offsets/2", b"v1")
+    done = streams("savepoint", "words", "lines")
+    assert done.exit_code == 2
+    assert "batch 2 is begun, and not committed" in done.stderr
+    assert "hint: run 'words' once more, and then take the savepoint" in done.stderr
+
+
+PIPELINE = """from graph_compiler import Parquet, StreamExecutionEnvironment, Text
+env = StreamExecutionEnvironment("words", config={"execution.runtime-mode": "AUTOMATIC"})
+lines = env.from_source(Text("/in/lines"), "lines", unbounded=True).uid("lines")
+lines.sink_to(Parquet("/out/lines"), mode="append")
+"""
+SECOND = """others = env.from_source(Text("/in/others"), "others", unbounded=True).uid("others")
+others.sink_to(Parquet("/out/others"), mode="append").name("others")
+"""
+
+
+class StartedError(Exception):
+    """A run would start now."""
+
+
+def test_a_run_lets_the_stream_begin_with_a_savepoint(
+    checkpoint: Checkpoint, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(2):
+        LocalStore().put_if_absent(f"{checkpoint.folder}/offsets/{number}", b"v1")
+    (project / "pipelines" / "words.py").write_text(PIPELINE)
+    streams("savepoint", "words", "lines", "--to", "saved")
+
+    def starts(*_: object) -> None:
+        raise StartedError
+
+    monkeypatch.setattr(run_command, "run_in_process", starts)
+    run = ["run", "words", "--in-process", "--from-savepoint", "saved"]
+    refused = CliRunner().invoke(app, run)
+    assert refused.exit_code == 2
+    assert "have a stream, which did not begin with the savepoint" in refused.stderr
+    streams("reset", "words", "lines")
+    for _ in range(2):
+        assert isinstance(CliRunner().invoke(app, run).exception, StartedError)
+        (known,) = known_streams(LocalStore(), checkpoint.layout.root)
+        assert known.batches == 2
+    (project / "pipelines" / "words.py").write_text(PIPELINE + SECOND)
+    forget_pipelines()
+    assert "pipeline 'words' has 2 streams" in CliRunner().invoke(app, run).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("--allow-non-restored-state", "--allow-non-restored-state needs --from-savepoint PATH"),
+        ("--from-savepoint x --until kept", "--until writes no sink, and --from-savepoint begins a stream"),
+        ("--from-savepoint ftp://x/y", "'ftp://x/y'"),
+    ],
+)
+def test_options_that_do_not_go_together(arguments: str, words: str) -> None:
+    done = CliRunner().invoke(app, ["run", "words", *arguments.split()], env={"COLUMNS": "200", "TERM": "dumb"})
+    assert done.exit_code == 2
+    assert words in done.stderr
 
 
 def test_an_unknown_stream_is_refused_with_those_that_exist(checkpoint: Checkpoint) -> None:

@@ -31,7 +31,7 @@ from graph_compiler.explain.diff.plan_changes import (
     TaskChangeKind,
 )
 from graph_compiler.explain.diff.plan_diff import plan_diff
-from graph_compiler.explain.diff.plan_diff_text import diff_summary, diff_text
+from graph_compiler.explain.diff.plan_diff_text import diff_json, diff_summary, diff_text
 from graph_compiler.explain.plan.plan import SUMMARY_VERSION, PlanSummary
 from tests.harness.compiled_graphs import summary_of
 
@@ -412,3 +412,91 @@ def test_columns_with_expressions_are_compared_by_name() -> None:
         FactChange(fact="columns.b", before="n, 2", now="n, 3"),
         FactChange(fact="columns.first", before=None, now="1"),
     )
+
+
+def counted(*sums: str, behind: Step = nothing, sources: str = "rows", copies: bool = False) -> PlanSummary:
+    """Return a stream of rows with some sums, each of which keeps state."""
+    env = StreamExecutionEnvironment("stream", config={"execution.runtime-mode": "AUTOMATIC"})
+    rows = [
+        env.from_source(Json(f"/in/{name}", schema="k INT, n INT"), name, unbounded=True).uid(name)
+        for name in sources.split()
+    ]
+    read = rows[0].union(*rows[1:]) if rows[1:] else rows[0]
+    for number, total in enumerate(sums):
+        name, _, expression = total.partition("=")
+        totals = read.key_by("k").aggregate(total=expression).name(name).uid(name)
+        out = behind(totals).sink_to(Parquet(f"/out/{number}"), mode="merge", keys=["k"])
+        out.name(f"to {name}")
+    if copies:
+        read.sink_to(Parquet("/out/copies"), mode="append").name("copies")
+    return summary(env)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "lines"),
+    [
+        (
+            counted("a=sum(n)"),
+            counted("a=sum(n)", behind=lambda totals: totals.with_columns(more="total + 1")),
+            ["rows: the checkpoint is continued", "a: its state is kept"],
+        ),
+        (
+            counted("a=sum(n)"),
+            counted("a=count(n)"),
+            [
+                "rows: refused, also from a savepoint: 'a' has changed, or something before it",
+                "a: its state does not fit any more",
+            ],
+        ),
+        (
+            counted("a=sum(n)", "b=max(n)"),
+            counted("b=max(n)"),
+            [
+                "rows: refused; continued from a savepoint with --allow-non-restored-state: 'a' is not in the pipeline "
+                "any more, or has another place in it",
+                "b: its state is kept, at another place",
+                "a: its state is dropped",
+            ],
+        ),
+        (
+            counted("a=sum(n)"),
+            counted("a=sum(n)", "b=max(n)"),
+            [
+                "rows: refused, also from a savepoint: 'b' is new",
+                "a: its state is kept",
+                "b: it has no state yet, and cannot begin one in this stream",
+            ],
+        ),
+        (
+            counted("a=sum(n)"),
+            counted("a=sum(n)", copies=True),
+            [
+                "rows: refused; continued from a savepoint: its sources have other places in the query, or other "
+                "branches read them",
+                "a: its state is kept",
+            ],
+        ),
+        (
+            counted(copies=True, sources="rows"),
+            counted(copies=True, sources="rows others"),
+            ["others and rows: refused, also from a savepoint: 'others' is new"],
+        ),
+    ],
+)
+def test_which_state_survives_a_change(before: PlanSummary, now: PlanSummary, lines: list[str]) -> None:
+    diff = plan_diff(before, now)
+    text = diff_text(diff)
+    found = text.partition("\nstreams\n")[2].partition("\n\n")[0].splitlines()
+    assert [line.strip() for line in found] == lines
+    is_continued = "is continued" in lines[0]
+    assert ("0 of 1 stream continued" in diff_summary(diff)) is not is_continued
+    (stream,) = json.loads(json.dumps(diff_json(diff)))["streams"]
+    assert (stream["continuation"] == "CHECKPOINT") is is_continued
+
+
+def test_streams_of_another_name_are_others_and_those_that_are_equal_are_no_difference() -> None:
+    stream = counted("a=sum(n)")
+    assert plan_diff(stream, stream).is_empty
+    assert plan_diff(stream, replace(stream, pipeline="other")).streams == ()
+    earlier = replace(stream, streams=())
+    assert plan_diff(earlier, stream).is_empty, "an earlier version has not recorded it"

@@ -229,6 +229,7 @@ export function madeUpDiff(plan: ViewPlan): PlanDiff {
     results: [{ kind: 'REUSABLE', name: 'task_0', id_before: 'a', id: 'a' }],
     tasks: [{ kind: 'CHANGED', task: plan.regions[0]?.id ?? '', reasons: ['it has another vertex'] }],
     tasks_now: plan.regions.length,
+    streams: [],
   }
 }
 

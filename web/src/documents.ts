@@ -454,6 +454,7 @@ export interface PlanDiff {
   results: ResultChange[]
   tasks: TaskChange[]
   tasks_now: number
+  streams: StreamChange[]
 }
 
 /** A setting that differs; null if it is not set. */
@@ -504,6 +505,26 @@ export interface TaskChange {
 
 /** How a task has changed; tasks are identified by id. */
 export type TaskChangeKind = 'ADDED' | 'REMOVED' | 'CHANGED'
+
+/** The stream of some sources, changed or not: how the new version continues its checkpoint, and which state. */
+export interface StreamChange {
+  sources: string[]
+  continuation: Continuation
+  why: string | null
+  state: OperatorState[]
+}
+
+/** How a changed query continues a checkpoint. */
+export type Continuation = 'CHECKPOINT' | 'SAVEPOINT' | 'SAVEPOINT_WITHOUT_STATE' | 'REFUSED'
+
+/** An operator with state in one of two queries, by its name, and what becomes of its state. */
+export interface OperatorState {
+  name: string
+  fate: StateFate
+}
+
+/** What becomes of the state of an operator if another query continues its checkpoint. */
+export type StateFate = 'KEPT' | 'MOVED' | 'CHANGED' | 'DROPPED' | 'NEW'
 
 /** One committed epoch of a result. `rows_are_shown`: whether this user may see its rows. */
 export interface StagedResult {

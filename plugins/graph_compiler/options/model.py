@@ -11,6 +11,7 @@ from zoneinfo import available_timezones
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from graph_compiler.declaration.connectors.file_uris import staging_place
 from graph_compiler.declaration.resources.application import DeployMode
 from graph_compiler.declaration.retention import DEFAULT_TTL, HISTORY_SIZE, StagingRelease
 from graph_compiler.options.durations import Duration
@@ -25,6 +26,12 @@ def _zone(name: str) -> str:
     if name not in available_timezones():
         raise ValueError("allowed: a time zone of the IANA database, as Europe/Vienna")
     return name
+
+
+def _savepoint(place: str | None) -> str | None:
+    if place is not None and staging_place(place) is None:
+        raise ValueError("allowed: an absolute path, or the URI of a folder in HDFS")
+    return place
 
 
 class PipelineOptions(BaseModel):
@@ -108,6 +115,18 @@ class PipelineOptions(BaseModel):
         default=False,
         alias="execution.checkpointing.force",
         description="Whether checkpoints may lose rows of an iteration; used and refused like the interval.",
+    )
+    savepoint_path: Annotated[str | None, AfterValidator(_savepoint)] = Field(
+        default=None,
+        alias="execution.savepoint.path",
+        description="The savepoint that the stream of a pipeline begins with: an absolute path, or a URI. Later runs "
+        "continue the stream (streaming.md#savepoints).",
+    )
+    ignore_unclaimed_state: bool = Field(
+        default=False,
+        alias="execution.savepoint.ignore-unclaimed-state",
+        description="Whether a pipeline may begin with a savepoint that has the state of operators which the pipeline "
+        "does not have any more: it continues without it.",
     )
     restart_strategy: RestartStrategyType | None = Field(
         default=None,

@@ -132,6 +132,7 @@ def _shown(bound: object) -> str:
 #
 # {"parallelism.default": 4, "staging.ttl": "2 d"}
 
+_SAVEPOINT = "execution.savepoint.path"
 _EXAMPLE = '{"parallelism.default": 4}'
 
 
@@ -173,7 +174,9 @@ def _odd(found: dict[str, object]) -> Iterator[Problem]:
 
 
 def _of_pipelines(plain: dict[str, str]) -> Iterator[Problem]:
-    """Yield options that name files: they start at the folder of a pipeline's project."""
+    """Yield options that name what only one pipeline has; files start at the folder of its project."""
+    for key in plain.keys() & {_SAVEPOINT}:
+        yield Problem(message=f"option '{key}' names the savepoint of one pipeline", allowed="in a pipeline only")
     for key in plain.keys() & SEPARATORS.keys():
         yield Problem(
             message=f"option '{key}' names files of one pipeline",

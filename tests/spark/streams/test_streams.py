@@ -15,6 +15,7 @@ from graph_compiler.projects.yaml.forms import leaves
 from graph_compiler.spark_runtime.region import stream_query
 from graph_compiler.spark_runtime.region.batch_inputs import BatchInputs
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
+from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.streams.checkpoint import Checkpoint
 from tests.harness.position_runs import Runs, write
@@ -161,6 +162,27 @@ def test_what_is_behind_a_state_may_change(
     assert rows(spark, tmp_path / "out") == [("a", 30), ("b", 20), ("c", 10)]
 
 
+def test_another_number_of_partitions_is_ignored_and_said(
+    tmp_path: Path,
+    spark: SparkSession,
+    arrive: Callable[[str, str], None],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    runs = Runs(word_count(tmp_path), tmp_path, spark)
+    began = int(spark.conf.get("spark.sql.shuffle.partitions") or 0)
+    for number, (name, asked) in enumerate((("a", began), ("b", began), ("c", began + 5))):
+        arrive(f"{name}.txt", "to be or not to be")
+        monkeypatch.setattr(stream_query, "_asked_partitions", lambda _, asked=asked: asked)
+        with pinned(spark, {"spark.sql.shuffle.partitions": str(asked)}):
+            assert runs.run(f"run {number}") == []
+        words = f"is {asked}, and the state has {began} partitions: that stays so until it is reset"
+        assert (words in caplog.text) is (asked != began)
+    states = tmp_path.glob("staging/.streams/*/*/checkpoint/state/0/*")
+    assert len([folder for folder in states if folder.name.isdecimal()]) == began
+    assert is_counted(spark, tmp_path)
+
+
 def test_a_driver_without_its_turn_commits_nothing(
     tmp_path: Path, spark: SparkSession, arrive: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -287,6 +309,41 @@ def test_a_file_that_changes_after_it_was_listed_is_noticed(
     assert "a.json has changed since the stream has listed it" in failure
     assert not (tmp_path / "out").exists()
     assert len(runs.run("one")) == 1, "it is still another file"
+
+
+def test_a_file_that_changes_is_noticed_beside_a_source_that_several_operators_read(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = environment()
+    a, b = (
+        env.from_source(Json(f"{tmp_path}/{name}", schema="id INT"), name, unbounded=True).uid(name) for name in "ab"
+    )
+    ones = a.with_columns(n="1").uid("one")
+    ones.sink_to(Parquet(f"{tmp_path}/ones"), mode="append").name("ones").uid("ones")
+    a.union(b).sink_to(Parquet(f"{tmp_path}/all"), mode="append").name("all").uid("all")
+    for name in "ab":
+        write(tmp_path / name / "1.json", {"id": 1})
+    runs = Runs(env, tmp_path, spark)
+    assert runs.run("one") == []
+    query = runs.last[0].region.stream
+    assert query is not None
+    assert query.reads == ("a", "a", "b"), "otherwise its place in the offsets is also its number"
+    prepare = SinkCommitter.prepare
+    for number, name in enumerate("ab"):
+        file = tmp_path / name / f"{number + 2}.json"
+        write(file, {"id": 2})
+        written = file.stat().st_mtime_ns
+
+        def changes(committer: SinkCommitter, given: Any, file: Path = file) -> int:
+            os.utime(file, (1, 1))
+            return prepare(committer, given)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(SinkCommitter, "prepare", changes)
+            (failure,) = runs.run(f"run {number}")
+        assert f"{file.name} has changed since the stream has listed it" in failure
+        os.utime(file, ns=(written, written))
+        assert runs.run(f"run {number}") == []
 
 
 def test_files_of_any_name_are_read_once_and_noticed_when_they_are_written_again(

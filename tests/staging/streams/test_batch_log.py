@@ -10,10 +10,11 @@ from urllib.parse import quote
 import pytest
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.stream import StreamQuery, UnboundedSource
+from graph_compiler.deployment.documents.stream import SavepointRestoreSettings, StreamQuery, UnboundedSource
 from graph_compiler.staging.store.local_store import LocalStore
-from graph_compiler.staging.streams.batch_log import all_files, files_of, nothing_arrived, offsets_of
-from graph_compiler.staging.streams.checkpoint import Checkpoint
+from graph_compiler.staging.streams.batch_log import all_files, files_of, nothing_arrived, offsets_of, partitions_of
+from graph_compiler.staging.streams.checkpoint import Checkpoint, known_streams
+from graph_compiler.staging.streams.savepoints import begin_with_savepoint, take_savepoint
 
 STORE, RUN = LocalStore(), RunIdentity.own("shop", "one")
 QUERY = StreamQuery(sources=(UnboundedSource(node_id=1, uid="a", name="a"),), state=(), updates=False)
@@ -72,6 +73,13 @@ def test_a_compacted_log_has_all_before(tmp_path: Path) -> None:
     assert list(files_of(STORE, str(folder), [3])) == [("file:///in/3", 3)]
 
 
+def test_the_partitions_of_a_state_are_those_of_its_last_batch(checkpoint: Path) -> None:
+    assert partitions_of(STORE, f"{checkpoint}/nowhere") is None
+    assert partitions_of(STORE, str(checkpoint)) is None, "an odd form"
+    (checkpoint / "offsets/2").write_text('v1\n{"conf":{"spark.sql.shuffle.partitions":"7"}}\n-')
+    assert partitions_of(STORE, str(checkpoint)) == 7
+
+
 @pytest.mark.usefixtures("checkpoint")
 def test_nothing_has_arrived_if_all_files_were_read_as_they_are(tmp_path: Path) -> None:
     assert not arrived(tmp_path)
@@ -106,6 +114,20 @@ def test_what_is_new_is_for_spark(tmp_path: Path, checkpoint: Path, change: str)
 @pytest.mark.parametrize("query", [OTHER, replace(QUERY, updates=True)])
 def test_another_query_is_for_spark(tmp_path: Path, query: StreamQuery) -> None:
     assert arrived(tmp_path, query)
+
+
+@pytest.mark.usefixtures("checkpoint")
+def test_a_savepoint_that_the_stream_has_not_begun_with_is_for_spark(tmp_path: Path) -> None:
+    root, places = str(tmp_path / "staging"), [str(tmp_path / "in")]
+    start = SavepointRestoreSettings(path=str(tmp_path / "saved"))
+    assert nothing_arrived(STORE, root, RUN, QUERY, places)
+    assert not nothing_arrived(STORE, root, RUN, QUERY, places, start)
+    (stream,) = known_streams(STORE, root)
+    take_savepoint(STORE, stream, None, start.path, 0.0)
+    stream.reset(STORE)
+    begin_with_savepoint(STORE, stream.layout, QUERY, start)
+    assert nothing_arrived(STORE, root, RUN, QUERY, places, start)
+    assert not nothing_arrived(STORE, root, RUN, QUERY, places, SavepointRestoreSettings(path="/other"))
 
 
 @pytest.mark.usefixtures("checkpoint")

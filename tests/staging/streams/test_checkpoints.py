@@ -91,6 +91,33 @@ def test_what_would_continue_with_wrong_numbers_is_refused(tmp_path: Path, query
     assert opened(tmp_path, execution="e3").stream_id == first.stream_id
 
 
+KEEPS = (OperatorId("count"), OperatorId("sum"))
+NUMBERED = replace(QUERY, state=(state("count"), state("sum")), reads=("a", "b"), keeps=KEEPS)
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        (replace(NUMBERED, keeps=KEEPS[::-1]), "the state of 'count' and 'sum' has another place in the query"),
+        (replace(NUMBERED, reads=("b", "a")), "its sources have other places in the query"),
+        (replace(NUMBERED, reads=("a", "b", "a")), "its sources have other places in the query"),
+    ],
+)
+def test_what_spark_would_mix_up_is_refused(tmp_path: Path, query: StreamQuery, found: str) -> None:
+    begun(tmp_path, NUMBERED)
+    with pytest.raises(CheckpointError, match=found) as refused:
+        opened(tmp_path, query, "e2")
+    assert "`graph-compiler run shop --from-savepoint PATH`" in str(refused.value)
+    assert opened(tmp_path, replace(NUMBERED, updates=False), "e3").stream_id
+
+
+def test_an_order_that_an_earlier_version_has_not_recorded_is_not_compared(tmp_path: Path) -> None:
+    first = begun(tmp_path, replace(NUMBERED, reads=None, keeps=None))
+    assert opened(tmp_path, NUMBERED, "e2").stream_id == first.stream_id
+    with pytest.raises(CheckpointError, match="another place in the query"):
+        opened(tmp_path, replace(NUMBERED, keeps=KEEPS[::-1]), "e3")
+
+
 def test_a_query_without_a_batch_may_change(tmp_path: Path) -> None:
     first = opened(tmp_path)
     changed = replace(QUERY, state=(state("sum"),))

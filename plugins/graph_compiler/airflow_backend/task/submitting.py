@@ -108,7 +108,7 @@ def end_without_spark(task: TaskTry) -> str | None:
         sources = [each.operator for each in region.operators if isinstance(each.operator, Source)]
         own = [str(each.connector.place) for each in sources if each.unbounded]
         identity, root = execution.identity, execution.staging_root
-        if query is None or not nothing_arrived(task.store, root, identity, query, own):
+        if query is None or not nothing_arrived(task.store, root, identity, query, own, region.savepoint):
             return None
         folders += own
     for execution in task.executions:

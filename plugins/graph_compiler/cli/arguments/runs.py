@@ -9,7 +9,7 @@ import typer
 
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.staging_layout import StagingLayout, staging_root_at
 
 DagName = Annotated[
     str,
@@ -32,3 +32,8 @@ def layout_of(dag: str, run_id: str) -> StagingLayout:
     """Return the paths of a run in this deployment's staging root; raises ConfigurationError and StagingError."""
     root = EmbeddedAirflow(Path.cwd()).staging_root
     return StagingLayout(root=root, identity=RunIdentity.named(dag, run_id))
+
+
+def savepoint_place(path: str) -> str:
+    """Return the place of a savepoint as it was typed: from the working folder, or a URI; raises StagingError."""
+    return staging_root_at(path if "://" in path or path.startswith("file:") else str(Path(path).absolute()))

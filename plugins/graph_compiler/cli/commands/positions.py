@@ -1,4 +1,4 @@
-"""`graph-compiler positions list | show | reset`, `streams list | reset`: what earlier runs have read of sources."""
+"""`graph-compiler positions list | show | reset`, `streams list | savepoint | reset`: what earlier runs have read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from graph_compiler.cli.arguments.runs import DagName, layout_of
+from graph_compiler.cli.arguments.runs import DagName, layout_of, savepoint_place
 from graph_compiler.cli.console import AsJson, ExitCode, example, speaking_plainly
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.deployment.documents.position import Increment, PositionEntry, Reset, Settlement
@@ -23,7 +23,14 @@ from graph_compiler.staging.attempts.attempts import ExecutionNotFoundError
 from graph_compiler.staging.positions.position_log import PositionLog, SinkState, position_logs
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of
-from graph_compiler.staging.streams.checkpoint import KnownStream, known_streams
+from graph_compiler.staging.streams.checkpoint import KnownStream, known_layouts, known_streams
+from graph_compiler.staging.streams.savepoints import (
+    SavedStream,
+    known_savepoints,
+    savepoint_json,
+    savepoint_words,
+    take_savepoint,
+)
 
 positions = typer.Typer(
     name="positions", help="Show what sources that read only what is new have read, and reset it.", no_args_is_help=True
@@ -210,48 +217,75 @@ def _with_files(log: PositionLog, one: ShownEntry, *, files: bool) -> dict[str, 
 
 # Streams have a checkpoint of Spark in place of a position.
 
-streams = typer.Typer(name="streams", help="Show the checkpoints of streams, and reset them.", no_args_is_help=True)
+streams = typer.Typer(
+    name="streams", help="Show the checkpoints of streams, copy and reset them.", no_args_is_help=True
+)
+StreamSource = Annotated[str, typer.Argument(metavar="SOURCE", help="The uid of one of its sources.")]
 
 
 @streams.command(name="list", epilog=example("streams list --json"))
 def list_streams(
     dag: Annotated[str | None, typer.Argument(help="Only those of this pipeline.")] = None, as_json: AsJson = False
 ) -> None:
-    """List every stream: its pipeline, its sources, how many batches are committed, and its last run."""
+    """List every stream: its pipeline, its sources, how many batches are committed, its last run, its savepoints.
+
+    Savepoints stay when a stream is reset, and are listed behind all streams.
+    """
     with speaking_plainly():
         store, root = _place()
-        found = list(known_streams(store, root, None if dag is None else layout_of(dag, "").identity.owner))
+        owner = None if dag is None else layout_of(dag, "").identity.owner
+        found = list(known_streams(store, root, owner))
+        saved = [each for layout in known_layouts(store, root, owner) for each in known_savepoints(store, layout)]
     if as_json:
-        typer.echo(json.dumps([_stream_json(each) for each in found], indent=1))
+        typer.echo(json.dumps([_stream_json(each, saved) for each in found], indent=1))
         return
     for each in found:
         run = "no run yet" if each.last is None else f"last run {each.last.run_id}"
         typer.echo(f"{each.layout.owner} {' '.join(each.uids)}")
         typer.echo(f"        {counted(each.batches, 'batch', 'batches')}, {run}")
     typer.echo(f"{counted(len(found), 'stream')} in {root}")
+    for one in saved:
+        typer.echo(f"{one.savepoint.own.owner} {savepoint_words(one)}")
+
+
+@streams.command(name="savepoint", epilog=example("streams savepoint word_count lines --to /backup/words"))
+def take_savepoint_of_stream(
+    dag: DagName,
+    source: StreamSource,
+    to: Annotated[
+        str | None, typer.Option(metavar="PATH", help="Where to; default: a new folder below the staging root.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Copy the checkpoint of a stream that no driver has, behind its last batch.
+
+    `graph-compiler run PIPELINE --from-savepoint PATH` begins a stream with it.
+    """
+    with speaking_plainly():
+        store, root = _place()
+        place = None if to is None else savepoint_place(to)
+        stream = _stream_of(store, root, dag, source)
+        run = None if stream.last is None else layout_of(dag, stream.last.run_id)
+        saved = take_savepoint(store, stream, run, place, datetime.now(UTC).timestamp())
+    typer.echo(json.dumps(savepoint_json(saved), indent=1) if as_json else savepoint_words(saved))
 
 
 @streams.command(name="reset", epilog=example("streams reset word_count lines"))
 def reset_stream(
     dag: DagName,
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="The uid of one of its sources.")],
+    source: StreamSource,
     yes: Annotated[bool, typer.Option("--yes", help="Do it without asking.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Remove a checkpoint: the next run begins a new one, and reads all that its sources have.
 
-    What is published stays: a sink that appends then has these rows twice.
+    What is published stays: a sink that appends then has these rows twice. Savepoints stay, too.
     """
     with speaking_plainly():
         store, root = _place()
-        owner = layout_of(dag, "").identity.owner
-        known = list(known_streams(store, root))
-        found = next((each for each in known if each.layout.owner == owner and source in each.uids), None)
-        if found is None:
-            names = listing(f"{each.layout.owner} {' '.join(each.uids)}" for each in known)
-            raise ExecutionNotFoundError(f"source '{source}' of '{dag}' has no stream in {root}\n  found: {names}")
+        found = _stream_of(store, root, dag, source)
     words = f"the next run reads again what {listing(found.uids)} had in {counted(found.batches, 'batch', 'batches')}"
-    typer.echo(words, err=as_json)
+    typer.echo(f"{words}, unless it starts from a savepoint", err=as_json)
     typer.echo("  it stays published: rows of a sink that appends are there twice then", err=as_json)
     if not yes and not typer.confirm("reset it?", err=as_json):
         raise typer.Exit(ExitCode.LEFT_TO_DO)
@@ -262,11 +296,28 @@ def reset_stream(
     )
 
 
-def _stream_json(stream: KnownStream) -> dict[str, object]:
+def _stream_of(store: StagingStore, root: str, dag: str, source: str) -> KnownStream:
+    """Return the stream of a source; raises ExecutionNotFoundError, which lists those that exist."""
+    owner = layout_of(dag, "").identity.owner
+    known = list(known_streams(store, root))
+    found = next((each for each in known if each.layout.owner == owner and source in each.uids), None)
+    if found is None:
+        names = listing(f"{each.layout.owner} {' '.join(each.uids)}" for each in known)
+        raise ExecutionNotFoundError(f"source '{source}' of '{dag}' has no stream in {root}\n  found: {names}")
+    return found
+
+
+def _stream_json(stream: KnownStream, saved: Sequence[SavedStream] = ()) -> dict[str, object]:
+    owner, uids = stream.layout.owner, set(stream.uids)
     return {
         "pipeline": stream.layout.owner,
         "sources": list(stream.uids),
         "stream": stream.stream_id,
         "batches": stream.batches,
         "last_run": None if stream.last is None else stream.last.run_id,
+        "savepoints": [
+            savepoint_json(each)
+            for each in saved
+            if each.savepoint.own.owner == owner and uids == {source.uid for source in each.savepoint.query.sources}
+        ],
     }

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from graph_compiler.cli.arguments.asked_run import Params, Run, Until
 from graph_compiler.cli.arguments.pipelines import PipelineName
+from graph_compiler.cli.arguments.runs import layout_of, savepoint_place
 from graph_compiler.cli.console import AsJson, ExitCode, program_name, speaking_plainly, standard_error, standard_output
 from graph_compiler.cli.running.airflow_run import run_under_airflow
 from graph_compiler.cli.running.dag_files import require_dag
@@ -22,8 +23,15 @@ from graph_compiler.cli.running.in_process_run import run_in_process
 from graph_compiler.cli.running.resident_spark import Watch, repeat_command
 from graph_compiler.cli.running.run_document import run_json
 from graph_compiler.cli.running.run_view import contracts_table, outputs_table, preview_table
+from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
+from graph_compiler.deployment.documents.staging_layout import StreamLayout
+from graph_compiler.deployment.documents.stream import SavepointRestoreSettings
+from graph_compiler.errors import ParameterError
 from graph_compiler.graphs.operator_names import find_output
+from graph_compiler.identifiers import counted
 from graph_compiler.projects.pipeline_files import find_pipeline
+from graph_compiler.staging.store.stores import store_of
+from graph_compiler.staging.streams.savepoints import begin_with_savepoint
 
 LIMIT = 20
 
@@ -48,6 +56,14 @@ def run(  # the parameters are the command's options
     ] = False,
     sort: Annotated[str | None, typer.Option(help="Column to sort the preview by, largest first.")] = None,
     watch: Watch = False,
+    from_savepoint: Annotated[
+        str | None,
+        typer.Option("--from-savepoint", metavar="PATH", help="Let the stream of the pipeline begin with a savepoint."),
+    ] = None,
+    allow_non_restored_state: Annotated[
+        bool,
+        typer.Option("--allow-non-restored-state", help="Also if the pipeline has no operator for its state any more."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a pipeline once, and show the result.
@@ -57,6 +73,7 @@ def run(  # the parameters are the command's options
     _check_until(
         until, given={"--limit": limit is not None, "--count": count, "--watch": watch}, sorts=sort is not None
     )
+    start = _start(from_savepoint, until, allows=allow_non_restored_state)
     if watch:
         repeat_command(as_json=as_json)
     console = standard_error() if as_json else standard_output()
@@ -65,6 +82,8 @@ def run(  # the parameters are the command's options
         if until is not None:
             output = find_output(asked.compiled.stream_graph, until)
             asked = replace(asked, until=Until(output=output, limit=LIMIT if limit is None else limit, counts=count))
+        if start is not None:
+            _begin_with_savepoint(asked, start)
         if in_process or until is not None:
             finished = run_in_process(asked, console)
         else:
@@ -87,6 +106,34 @@ def _check_until(until: str | None, *, given: Mapping[str, bool], sorts: bool) -
         raise typer.BadParameter(f"{' and '.join(alone)} need{'' if alone[1:] else 's'} --until OPERATOR{why}")
     if until is not None and sorts:
         raise typer.BadParameter("--sort applies to the rows of a sink; --until shows rows in the order they arrive")
+
+
+def _start(path: str | None, until: str | None, *, allows: bool) -> SavepointRestoreSettings | None:
+    """Return the savepoint that is asked for; raises BadParameter for options that do not go together."""
+    if path is None:
+        if allows:
+            raise typer.BadParameter("--allow-non-restored-state needs --from-savepoint PATH")
+        return None
+    if until is not None:
+        raise typer.BadParameter("--until writes no sink, and --from-savepoint begins a stream: use one of them")
+    with speaking_plainly():
+        return SavepointRestoreSettings(path=savepoint_place(path), allow_non_restored_state=allows)
+
+
+def _begin_with_savepoint(run: Run, start: SavepointRestoreSettings) -> None:
+    """Let the stream of a pipeline begin; raises ParameterError if it has none, or several, and CheckpointError."""
+    queries = [region.stream for region in describe_pipeline(run.compiled).regions if region.stream is not None]
+    if len(queries) != 1:
+        found = counted(len(queries), "stream")
+        raise ParameterError(
+            f"--from-savepoint is given, and pipeline '{run.name}' has {found}\n  allowed: a pipeline with one stream"
+        )
+    begin_with_savepoint(
+        store_of(run.airflow.staging_root),
+        StreamLayout(root=run.airflow.staging_root, owner=layout_of(run.name, "").identity.owner),
+        queries[0],
+        start,
+    )
 
 
 def _show(run: FinishedRun, pipeline: str, console: Console) -> None:

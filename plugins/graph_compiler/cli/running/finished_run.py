@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from graph_compiler.cli.running.first_rows import FirstRows
 from graph_compiler.declaration.connectors import Parquet
@@ -103,5 +103,5 @@ def published_preview(
     )
 
 
-def _bytes_below(folder: str) -> int:
+def _bytes_below(folder: PurePath) -> int:
     return sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())

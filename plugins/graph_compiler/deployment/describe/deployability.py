@@ -46,6 +46,7 @@ def check_deployable(compiled: CompiledPipeline) -> None:
         *find_strangers(compiled.pipeline.airflow, compiled.deployment.slot_sharing_groups),
         *missing_abilities(compiled.options, compiled.pipeline.airflow),
         *_unsupported_formats(compiled.pipeline),
+        *_misplaced_savepoints(compiled),
     )
     if others:
         raise InvalidPipelineError(compiled.pipeline.name, others)
@@ -64,6 +65,20 @@ def _unsupported_formats(pipeline: Pipeline) -> Iterator[Problem]:
     for each, format in formats.items():
         if why := format.why_not_with(minor_of(found)):
             yield problem_at(each, why, allowed=format.allowed, hint=format.hint(*formats.values()))
+
+
+def _misplaced_savepoints(compiled: CompiledPipeline) -> Iterator[Problem]:
+    """Find the option of a savepoint in a pipeline that has no stream, or several."""
+    if compiled.options.savepoint_path is None:
+        return
+    unbounded, vertices = StreamQueries(compiled.stream_graph).unbounded, compiled.job_graph.vertex_of_node
+    streams = {compiled.deployment.region_of_vertex[vertices[id].id].id for id in unbounded}
+    if len(streams) != 1:
+        has = "none of its sources is unbounded" if not streams else f"it has {len(streams)} streams"
+        yield Problem(
+            message=f"option 'execution.savepoint.path' is set, and {has}",
+            allowed="a pipeline with one stream, whose savepoint it is",
+        )
 
 
 def _checkpointing(options: PipelineOptions) -> str | None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 
+from graph_compiler.declaration.connectors.file_uris import staging_place
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.declaration.retention import Retention
 from graph_compiler.declaration.row_order import row_orders
@@ -22,7 +23,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.jvm_settings import RECORDED, STRICT_SOURCES
 from graph_compiler.deployment.documents.position import ReachedSink, SourcePosition
-from graph_compiler.deployment.documents.stream import KeptState, StreamQuery, UnboundedSource
+from graph_compiler.deployment.documents.stream import KeptState, SavepointRestoreSettings, StreamQuery, UnboundedSource
 from graph_compiler.deployment.documents.wire import digest, to_wire
 from graph_compiler.deployment.plans.plan_record import PlanRecord, plan_record
 from graph_compiler.errors import InvalidPipelineError
@@ -258,7 +259,7 @@ def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> R
     node_ids = {node_id for vertex in vertices for node_id in vertex.node_ids}
     again = tuple(_sources_read_again(region, facts))
     read = node_ids | {operator.node_id for vertex in again for operator in vertex.operators}
-    return RegionDescriptor(
+    described = RegionDescriptor(
         pipeline=facts.compiled.pipeline.name,
         plan_id=plan_id,
         region_id=region.id,
@@ -285,16 +286,30 @@ def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> R
             for id, reads in facts.shared.items()
             if id in node_ids
         ),
-        stream=_stream_query(node_ids, facts),
     )
+    query = _stream_query(node_ids, described, facts)
+    return described if query is None else replace(described, stream=query, savepoint=_savepoint(facts.compiled))
 
 
-def _stream_query(node_ids: Set[int], facts: _Facts) -> StreamQuery | None:
+def _savepoint(compiled: CompiledPipeline) -> SavepointRestoreSettings | None:
+    """Return the savepoint that a pipeline starts from."""
+    path, options = compiled.options.savepoint_path, compiled.options
+    place = None if path is None else staging_place(path)
+    if place is None:
+        return None
+    return SavepointRestoreSettings(path=place, allow_non_restored_state=options.ignore_unclaimed_state)
+
+
+def _stream_query(node_ids: Set[int], region: RegionDescriptor, facts: _Facts) -> StreamQuery | None:
     """Return the query of a region, None if its rows end."""
     queries = facts.streams
     sources = queries.sources(node_ids)
     if not sources:
         return None
+    uids = {each.id: str(each.settings.uid) for each in sources}
+    stateful = [each for each in queries.stateful if each.id in node_ids]
+    kept = {each.id: facts.operator_ids[each.id] for each in stateful}
+    read = list(_read_in_order(region, queries.unbounded))
     return StreamQuery(
         sources=tuple(
             UnboundedSource(node_id=each.id, uid=str(each.settings.uid), name=each.declared_name) for each in sources
@@ -305,11 +320,26 @@ def _stream_query(node_ids: Set[int], facts: _Facts) -> StreamQuery | None:
                 name=each.declared_name,
                 fingerprint=facts.fingerprints[each.id],
             )
-            for each in queries.stateful
-            if each.id in node_ids
+            for each in stateful
         ),
         updates=queries.updates(node_ids),
+        reads=tuple(uids[id] for id in read if id in uids),
+        keeps=tuple(kept[id] for id in read if id in kept),
     )
+
+
+def _read_in_order(region: RegionDescriptor, unbounded: Set[int]) -> Iterator[int]:
+    """Yield nodes as Spark meets them in the query of all sinks: what several operators read, once for each."""
+    by_node = {operator.node_id: operator for operator in region.operators if operator.node_id in unbounded}
+
+    def visited(id: int) -> Iterator[int]:
+        if (operator := by_node.get(id)) is not None:
+            for edge in operator.inputs:
+                yield from visited(edge.node_id)
+            yield id
+
+    for id, _ in region.sink_inputs:
+        yield from visited(id)
 
 
 def _sources_read_again(region: DeploymentRegion, facts: _Facts) -> Iterator[VertexDescriptor]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from graph_compiler.declaration.artifacts.user_artifact import UserArtifact
-from graph_compiler.declaration.operators import Operator, RuntimeSettings
+from graph_compiler.declaration.operators import Operator, RuntimeSettings, Sink
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.declaration.partitioners import Partitioner
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
@@ -20,7 +20,7 @@ from graph_compiler.declaration.retention import Retention
 from graph_compiler.deployment.documents.position import SourcePosition
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.deployment.documents.stream import StreamQuery
+from graph_compiler.deployment.documents.stream import SavepointRestoreSettings, StreamQuery
 from graph_compiler.deployment.documents.wire import FLAT, from_json, to_json
 from graph_compiler.errors import SourceLocation
 from graph_compiler.extensions import UNSAID
@@ -141,7 +141,8 @@ class RegionDescriptor:
     `resource_profile` is that of its slot sharing group, None if only a name was declared. `artifacts` are those of the
     whole pipeline: a task that recomputes a lost result runs the functions of the task that made it. `shares_task` is
     the task that runs it, None if that has the region's name. `positions` are those of its own sources, and of others
-    whose rows its sinks write. `stream` is its query if its rows never end.
+    whose rows its sinks write. `stream` is its query if its rows never end, which begins with
+    the `savepoint` if that is set.
     """
 
     pipeline: str
@@ -157,6 +158,7 @@ class RegionDescriptor:
     positions: tuple[SourcePosition, ...] = field(default=(), metadata={UNSAID: True})
     computed_once: tuple[SharedResult, ...] = field(default=(), metadata={UNSAID: True})
     stream: StreamQuery | None = field(default=None, metadata={UNSAID: True})
+    savepoint: SavepointRestoreSettings | None = field(default=None, metadata={UNSAID: True})
 
     @property
     def task_name(self) -> TaskName:
@@ -167,6 +169,14 @@ class RegionDescriptor:
     def operators(self) -> tuple[OperatorDescriptor, ...]:
         """The operators of all vertices, vertex by vertex, heads first."""
         return tuple(operator for vertex in self.vertices for operator in vertex.operators)
+
+    @property
+    def sink_inputs(self) -> tuple[tuple[int, str | None], ...]:
+        """The outputs that its sinks read, each once; ordered by operator ids, whatever the order of declaration."""
+        ids = {operator.node_id: operator.operator_id for operator in self.operators}
+        edges = (edge for each in self.operators if isinstance(each.operator, Sink) for edge in each.inputs)
+        found = {(edge.node_id, edge.output_tag) for edge in edges}
+        return tuple(sorted(found, key=lambda output: (ids.get(output[0], ""), output[1] or "")))
 
     def only(self, node_ids: Set[int], results: tuple[ResultDescriptor, ...]) -> RegionDescriptor:
         """Return the region with only these operators and results; a vertex without operators is left out."""

@@ -32,6 +32,9 @@
 <root>/.streams/<pipeline>/<stream>/checkpoint/                             Spark's: offsets, commits, state
     …/queries/<n>.json                        which queries have used it
     …/turns/<n>.json                          which executions have had it
+    …/origin.json                             the savepoint that it began with, if it did
+<root>/.streams/<pipeline>/savepoints/<stream>-<batch>-<digits>/            copies of checkpoints, or at a place of
+    savepoint.json, checkpoint/…              one's own; kept when a stream is reset
 <root>/.trash/                                what `staging gc` is removing
 """
 
@@ -253,12 +256,31 @@ class StreamLayout:
         return f"{self.stream(stream_id)}/queries"
 
     def noted(self, stream_id: str, uid: str) -> str:
-        """Return the key of what is noted of a source of a stream."""
-        return f"{self.stream(stream_id)}/noted/{path_segment(uid)}.json"
+        """Return the key of what is noted of a source of a stream, in its checkpoint: a savepoint has it, too."""
+        return f"{self.checkpoint(stream_id)}/noted/{path_segment(uid)}.json"
 
     def turns(self, stream_id: str) -> str:
         """Return the folder of the records of drivers."""
         return f"{self.stream(stream_id)}/turns"
+
+    def origin(self, stream_id: str) -> str:
+        """Return the key of the record of the savepoint that a stream began with."""
+        return f"{self.stream(stream_id)}/origin.json"
+
+    @property
+    def savepoints(self) -> str:
+        """Return the folder of the savepoints that have no place of their own."""
+        return f"{self.folder}/savepoints"
+
+
+def savepoint_in(place: str) -> str:
+    """Return the key of the document of a savepoint."""
+    return f"{place}/savepoint.json"
+
+
+def checkpoint_in(place: str) -> str:
+    """Return the folder of the files of a savepoint."""
+    return f"{place}/checkpoint"
 
 
 def streams_of(root: str, owner: str | None = None) -> str:

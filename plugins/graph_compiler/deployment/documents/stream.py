@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 
-from graph_compiler.identifiers import OperatorId
+from graph_compiler.extensions import UNSAID
+from graph_compiler.identifiers import OperatorId, listing, shown
 
 VERSION = 1
 
@@ -30,11 +32,205 @@ class KeptState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamQuery:
-    """The query of a region: its sources, its state. `updates`: it emits a key whenever its values change."""
+    """The query of a region: its sources, its state. `updates`: it emits a key whenever its values change.
+
+    `reads` are the uids of sources, and `keeps` the operators with state, each as often and in the order in which Spark
+    numbers them; None if an earlier version has not recorded it.
+    """
 
     sources: tuple[UnboundedSource, ...]
     state: tuple[KeptState, ...]
     updates: bool
+    reads: tuple[str, ...] | None = field(default=None, metadata={UNSAID: True})
+    keeps: tuple[OperatorId, ...] | None = field(default=None, metadata={UNSAID: True})
+
+
+class StateFate(StrEnum):
+    """What becomes of the state of an operator if another query continues its checkpoint."""
+
+    KEPT = "KEPT"
+    MOVED = "MOVED"
+    """It is the same, and Spark would look for it under another number."""
+    CHANGED = "CHANGED"
+    """The operator, or something before it, computes something different."""
+    DROPPED = "DROPPED"
+    NEW = "NEW"
+
+
+class Continuation(StrEnum):
+    """How a changed query continues a checkpoint."""
+
+    CHECKPOINT = "CHECKPOINT"
+    """As it is."""
+    SAVEPOINT = "SAVEPOINT"
+    """By a copy, in which sources and states have other numbers."""
+    SAVEPOINT_WITHOUT_STATE = "SAVEPOINT_WITHOUT_STATE"
+    """By a copy without the state of operators that are not in the pipeline any more, if that is allowed."""
+    REFUSED = "REFUSED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorState:
+    """An operator with state in one of two queries, by its name, and what becomes of its state."""
+
+    name: str
+    fate: StateFate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryChange:
+    """What differs between two queries, for a checkpoint: sources by their uids, and the state of operators.
+
+    `reads_moved`: Spark would look for the offsets of a source under another number.
+    """
+
+    sources_gone: tuple[str, ...]
+    sources_new: tuple[str, ...]
+    reads_moved: bool
+    state: tuple[OperatorState, ...]
+
+    @classmethod
+    def of(cls, before: StreamQuery, now: StreamQuery) -> QueryChange:
+        """Compare the query of a checkpoint with one that is to continue it."""
+        was, reads = ({source.uid for source in query.sources} for query in (before, now))
+        old, new = ({each.operator_id: each for each in query.state} for query in (before, now))
+
+        def places(keeps: tuple[OperatorId, ...] | None, id: OperatorId) -> list[int]:
+            return [number for number, one in enumerate(keeps or ()) if one == id]
+
+        def fate(each: KeptState) -> StateFate:
+            if each.operator_id not in old:
+                return StateFate.NEW
+            if old[each.operator_id].fingerprint != each.fingerprint:
+                return StateFate.CHANGED
+            is_same = places(before.keeps, each.operator_id) == places(now.keeps, each.operator_id)
+            return StateFate.KEPT if is_same or before.keeps is None else StateFate.MOVED
+
+        dropped = (each for id, each in old.items() if id not in new)
+        return cls(
+            sources_gone=tuple(sorted(was - reads)),
+            sources_new=tuple(sorted(reads - was)),
+            reads_moved=before.reads is not None and before.reads != now.reads,
+            state=(
+                *(OperatorState(name=each.name, fate=fate(each)) for each in new.values()),
+                *(OperatorState(name=each.name, fate=StateFate.DROPPED) for each in dropped),
+            ),
+        )
+
+    def names(self, fate: StateFate) -> list[str]:
+        """Return the operators of whose state this becomes."""
+        return [each.name for each in self.state if each.fate is fate]
+
+    @property
+    def continuation(self) -> Continuation:
+        """How the changed query continues the checkpoint."""
+        lost = (*self.names(StateFate.CHANGED), *self.names(StateFate.NEW))
+        if lost or self.sources_gone or self.sources_new:
+            return Continuation.REFUSED
+        if self.names(StateFate.DROPPED):
+            return Continuation.SAVEPOINT_WITHOUT_STATE
+        has_moved = self.reads_moved or self.names(StateFate.MOVED)
+        return Continuation.SAVEPOINT if has_moved else Continuation.CHECKPOINT
+
+    def why_other_sources(self) -> str | None:
+        """Return what differs in the sources, None if nothing does."""
+        if self.sources_gone:
+            return f"{listing(map(shown, self.sources_gone))} is not read any more"
+        return f"{listing(map(shown, self.sources_new))} is new" if self.sources_new else None
+
+    def why_other_state(self) -> str | None:
+        """Return what differs in operators that keep state, None if nothing does."""
+        if gone := self.names(StateFate.DROPPED):
+            return f"{listing(map(shown, gone))} is not in the pipeline any more, or has another place in it"
+        if added := self.names(StateFate.NEW):
+            return f"{listing(map(shown, added))} is new"
+        if changed := self.names(StateFate.CHANGED):
+            return f"{listing(map(shown, changed))} has changed, or something before it"
+        return None
+
+    def why_other_places(self) -> str | None:
+        """Return what Spark would look for under other numbers, None if it would not."""
+        if moved := self.names(StateFate.MOVED):
+            return f"the state of {listing(map(shown, moved))} has another place in the query"
+        return "its sources have other places in the query, or other branches read them" if self.reads_moved else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavepointRestoreSettings:
+    """Which savepoint a pipeline starts from, as Flink's class has it."""
+
+    path: str
+    allow_non_restored_state: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedFile:
+    """A file of a savepoint: its name below the folder of the checkpoint, and the SHA-256 of its bytes."""
+
+    name: str
+    bytes: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierStream:
+    """A stream that another one continues behind a batch."""
+
+    owner: str
+    stream_id: str
+    batch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedTarget:
+    """A target that a stream has published to, and the last batch that it has."""
+
+    target: str
+    batch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Savepoint:
+    """A copy of a checkpoint behind a committed batch. It is written last: without it, the copy is not complete.
+
+    `streams` are those that have led to it, the last one its own. `root` is the staging root with the ledgers of
+    `published`; those of `elsewhere` are in another one.
+    """
+
+    version: int
+    savepoint_id: str
+    taken: float
+    root: str
+    query: StreamQuery
+    streams: tuple[EarlierStream, ...]
+    published: tuple[PublishedTarget, ...]
+    elsewhere: tuple[str, ...]
+    files: tuple[SavedFile, ...]
+
+    @property
+    def own(self) -> EarlierStream:
+        """The stream of which it is a copy."""
+        return self.streams[-1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamOrigin:
+    """The savepoint that a stream began with.
+
+    `streams` are those that it continues, the last one that of the savepoint. `elsewhere` are targets to which they
+    have published by the ledgers of another staging root.
+    """
+
+    version: int
+    savepoint_id: str
+    path: str
+    streams: tuple[EarlierStream, ...]
+    elsewhere: tuple[str, ...]
+
+    @property
+    def first_batch(self) -> int:
+        """The number of the first batch of its own."""
+        return self.streams[-1].batch + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

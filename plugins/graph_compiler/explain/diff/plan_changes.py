@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import takewhile
 
+from graph_compiler.deployment.documents.stream import Continuation, OperatorState
 from graph_compiler.explain.diff.sink_columns import SinkColumn
 from graph_compiler.explain.plan.plan import Facts
 from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, TaskName
@@ -102,6 +103,16 @@ class TaskChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StreamChange:
+    """The stream of some sources, changed or not: how the new version continues its checkpoint, and which state."""
+
+    sources: tuple[str, ...]
+    continuation: Continuation
+    why: str | None
+    state: tuple[OperatorState, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanDiff:
     """All differences, and the staged results that are kept; `tasks_now` is the new number of tasks."""
 
@@ -113,11 +124,13 @@ class PlanDiff:
     results: tuple[ResultChange, ...]
     tasks: tuple[TaskChange, ...]
     tasks_now: int
+    streams: tuple[StreamChange, ...]
 
     @property
     def is_empty(self) -> bool:
         """Whether both versions run the same work."""
-        changed = self.session or self.run or self.operators or self.tasks
+        streams = any(each.continuation is not Continuation.CHECKPOINT for each in self.streams)
+        changed = self.session or self.run or self.operators or self.tasks or streams
         return not changed and self.pipeline == self.pipeline_before
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, replace
 
 from graph_compiler.declaration.connectors.files import CHECKED, TABLE_FORMATS
+from graph_compiler.deployment.documents.stream import QueryChange
 from graph_compiler.explain.diff.plan_changes import (
     FactChange,
     OperatorChange,
@@ -13,6 +14,7 @@ from graph_compiler.explain.diff.plan_changes import (
     PlanDiff,
     ResultChange,
     ResultChangeKind,
+    StreamChange,
     TaskChange,
     TaskChangeKind,
     fact_changes,
@@ -34,7 +36,29 @@ def plan_diff(before: PlanSummary, now: PlanSummary) -> PlanDiff:
         results=tuple(_result_changes(pairing)),
         tasks=tuple(task_changes(pairing)),
         tasks_now=len(now.tasks),
+        streams=tuple(_stream_changes(before, now)),
     )
+
+
+def _stream_changes(before: PlanSummary, now: PlanSummary) -> Iterator[StreamChange]:
+    """Yield the streams of both versions, which belong to the uids of their sources, as a start compares them.
+
+    A pipeline of another name has streams of its own.
+    """
+    if before.pipeline != now.pipeline:
+        return
+    for query in now.streams:
+        uids = {source.uid for source in query.sources}
+        for old in before.streams:
+            if uids.isdisjoint(source.uid for source in old.sources):
+                continue
+            change = QueryChange.of(old, query)
+            yield StreamChange(
+                sources=tuple(sorted(uids)),
+                continuation=change.continuation,
+                why=change.why_other_sources() or change.why_other_state() or change.why_other_places(),
+                state=change.state,
+            )
 
 
 def _operator_changes(pairing: Pairing) -> Iterator[OperatorChange]:

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from graph_compiler.deployment.documents.stream import Continuation, StateFate
 from graph_compiler.deployment.documents.wire import Json, to_wire
-from graph_compiler.explain.diff.plan_changes import OperatorChange, OperatorChangeKind, PlanDiff, ResultChangeKind
+from graph_compiler.explain.diff.plan_changes import (
+    OperatorChange,
+    OperatorChangeKind,
+    PlanDiff,
+    ResultChangeKind,
+    StreamChange,
+    TaskChange,
+)
 from graph_compiler.identifiers import counted, listing
 
 _NAMED = 6
@@ -26,6 +34,19 @@ _RESULT_WORDS = {
     ResultChangeKind.ADDED: "is staged now",
     ResultChangeKind.REMOVED: "is no longer staged",
 }
+_CONTINUATION_WORDS = {
+    Continuation.CHECKPOINT: "the checkpoint is continued",
+    Continuation.SAVEPOINT: "refused; continued from a savepoint",
+    Continuation.SAVEPOINT_WITHOUT_STATE: "refused; continued from a savepoint with --allow-non-restored-state",
+    Continuation.REFUSED: "refused, also from a savepoint",
+}
+_FATE_WORDS = {
+    StateFate.KEPT: "its state is kept",
+    StateFate.MOVED: "its state is kept, at another place",
+    StateFate.CHANGED: "its state does not fit any more",
+    StateFate.DROPPED: "its state is dropped",
+    StateFate.NEW: "it has no state yet, and cannot begin one in this stream",
+}
 
 
 def diff_summary(diff: PlanDiff) -> str:
@@ -39,6 +60,7 @@ def diff_summary(diff: PlanDiff) -> str:
         _counts("operators", [change.kind.value for change in diff.operators]),
         f"{reusable} of {len(old)} staged results reusable" if old else "",
         "parameters or schedule changed" if diff.run else "",
+        _counts_of_streams(diff.streams),
         _counts("tasks", [change.kind.value for change in diff.tasks]),
     ]
     return f"{name}: {' · '.join(part for part in parts if part)}"
@@ -53,23 +75,31 @@ def _lines(diff: PlanDiff) -> Iterator[str]:
     yield diff_summary(diff)
     if diff.pipeline != diff.pipeline_before:
         yield "  a different name is a different Dag: staged results of the old one are not reused"
-    if diff.session:
-        yield from ("", "session")
-        yield from (f"  ~ {change}" for change in diff.session)
-    if diff.run:
-        yield from ("", "parameters and schedule")
-        yield from (f"  ~ {change}" for change in diff.run)
-    if diff.operators:
-        yield from ("", "operators")
-        yield from _operator_lines(diff.operators)
-    if diff.results:
-        yield from ("", "staged results")
-        yield from (f"  {result.name} {_RESULT_WORDS[result.kind]}" for result in diff.results)
-    if diff.tasks:
-        yield from ("", "tasks")
-    for task in diff.tasks:
-        yield f"  {_SIGN[task.kind]} {task.task}"
-        yield from (f"      {reason}" for reason in task.reasons)
+    sections = {
+        "session": [f"  ~ {change}" for change in diff.session],
+        "parameters and schedule": [f"  ~ {change}" for change in diff.run],
+        "operators": list(_operator_lines(diff.operators)),
+        "staged results": [f"  {result.name} {_RESULT_WORDS[result.kind]}" for result in diff.results],
+        "streams": list(_stream_lines(diff.streams)),
+        "tasks": [line for task in diff.tasks for line in _task_lines(task)],
+    }
+    for title, lines in sections.items():
+        if lines:
+            yield from ("", title, *lines)
+
+
+def _task_lines(task: TaskChange) -> Iterator[str]:
+    yield f"  {_SIGN[task.kind]} {task.task}"
+    yield from (f"      {reason}" for reason in task.reasons)
+
+
+def _stream_lines(streams: Sequence[StreamChange]) -> Iterator[str]:
+    """Yield how each stream continues, and what becomes of the state of each operator."""
+    for stream in streams:
+        why = f": {stream.why}" if stream.why else ""
+        yield f"  {listing(stream.sources)}: {_CONTINUATION_WORDS[stream.continuation]}{why}"
+        for state in stream.state:
+            yield f"      {state.name}: {_FATE_WORDS[state.fate]}"
 
 
 def _operator_lines(changes: Sequence[OperatorChange]) -> Iterator[str]:
@@ -104,6 +134,11 @@ def _some(names: Sequence[str]) -> str:
 def _counts(noun: str, kinds: Sequence[str]) -> str:
     found = [f"{kinds.count(kind)} {words}" for kind, words in _WORDS.items() if kind in kinds]
     return f"{noun}: {', '.join(found)}" if found else ""
+
+
+def _counts_of_streams(streams: Sequence[StreamChange]) -> str:
+    kept = sum(stream.continuation is Continuation.CHECKPOINT for stream in streams)
+    return f"{kept} of {counted(len(streams), 'stream')} continued" if kept < len(streams) else ""
 
 
 def diff_json(diff: PlanDiff) -> dict[str, Json]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from graph_compiler.compiler.job_graph.chaining import ChainBreak
 from graph_compiler.declaration.partitioners import DistributionPattern, ExchangeMode
+from graph_compiler.deployment.documents.stream import StreamQuery
 from graph_compiler.deployment.documents.wire import ABSENT, Json, from_wire, to_wire
 from graph_compiler.errors import DescriptorError
 from graph_compiler.explain.documents.plain_json import EXPLAIN_ONLY, plain_json
@@ -223,6 +224,7 @@ class PlanSummary:
     operators: tuple[OperatorSummary, ...]
     results: tuple[ResultSummary, ...]
     tasks: tuple[TaskSummary, ...]
+    streams: tuple[StreamQuery, ...] = field(default=(), metadata={UNSAID: True})
 
     def result_name(self, result: ResultSummary) -> str:
         """Return the name of a result, from its operator and tag: `flown`, `flown.cancelled`."""

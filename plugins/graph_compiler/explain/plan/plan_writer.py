@@ -314,6 +314,7 @@ def _summary(
         plan_id=planned.plan_id,
         session=planned.session,
         strict_sources=compiled.options.strict_sources,
+        streams=tuple(region.stream for region in described.regions if region.stream is not None),
         run=tuple(
             (fact, value.replace(f"{root}/", "") if root else value) for fact, value in _run_facts(compiled.pipeline)
         ),

@@ -26,6 +26,7 @@ from graph_compiler.deployment.documents.jvm_settings import CONFIRMED_ZONE, REA
 from graph_compiler.deployment.documents.manifest import PreviousRead
 from graph_compiler.deployment.documents.report import PublishedCommit
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.stream import StreamOrigin
 from graph_compiler.driver_jvm.pinned_process import host_zone
 from graph_compiler.errors import PublicationError
 from graph_compiler.extensions import load_spark_half
@@ -44,7 +45,8 @@ from graph_compiler.staging.store.staging_store import StagingStore
 class SinkContext:
     """The execution a sink belongs to. `is_same_root`: whether the staging root is still the one it started with.
 
-    `batch` is that of its stream, None if its rows end.
+    `batch` is that of its stream, None if its rows end. `restored` is the savepoint behind which it is the
+    first batch, None for all others.
 
     `previous` returns the versions of targets that its rows were computed from; `reads_again` what to do so that one of
     them is read again, None if the next attempt does that.
@@ -58,6 +60,7 @@ class SinkContext:
     execution_id: str
     run_date: str | None = None
     batch: str | None = None
+    restored: StreamOrigin | None = None
     is_same_root: Callable[[], bool] = lambda: True
     previous: Callable[[], tuple[PreviousRead, ...]] = tuple
     reads_again: Callable[[PreviousRead], str | None] = lambda _: None
@@ -76,6 +79,7 @@ class SinkContext:
             plan_id=self.plan_id,
             run_date=self.run_date,
             batch=self.batch,
+            restored=self.restored,
             is_same_root=self.is_same_root,
         )
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler import program_log
-from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.declaration.connectors import FileConnector, SinkMode
 from graph_compiler.declaration.connectors.spark_options import OF_STREAMS
 from graph_compiler.declaration.coordination import CoordinatorKind, MasterHook
 from graph_compiler.declaration.operators import Sink, Source
@@ -175,7 +175,10 @@ class SinkCommitter(OperatorCoordinator):
         """Finish what others began with the target, and claim its next publication."""
         sink = self._operator.operator
         assert isinstance(sink, Sink)
-        self._opened = self._open_sink(sink.connector, self._operator.operator_id, sink, self._context)
+        # Rows that are merged again are there once.
+        restored = self._context.restored if sink.mode is SinkMode.APPEND else None
+        context = replace(self._context, restored=restored)
+        self._opened = self._open_sink(sink.connector, self._operator.operator_id, sink, context)
 
     def check(self, rows: DataFrame) -> DataFrame:
         """Return the rows as they will be written; refuse those that the target cannot take."""

@@ -110,6 +110,7 @@ def _run(
         execution_id=attempt.execution_id,
         run_date=run_date_of(task),
         batch=seams.batch,
+        restored=seams.restored,
         is_same_root=same_root(store, layout),
         previous=lambda: oldest([*versions.found, *failover.previous()]),
         reads_again=partial(how_to_read_again, task, store),

@@ -20,6 +20,7 @@ from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.report import Phase
+from graph_compiler.deployment.documents.stream import StreamOrigin
 from graph_compiler.spark_runtime.connectors import SinkOpener, open_sink, read_source
 from graph_compiler.spark_runtime.region.region_evaluation import ReadPrevious
 from graph_compiler.spark_runtime.region.region_graph import Output
@@ -56,6 +57,8 @@ class Seams:
     notify: Notify = _ignore
     batch: str | None = None
     """The batch of a stream that the rows are: whatever execution publishes it, it counts once."""
+    restored: StreamOrigin | None = None
+    """The savepoint that it is the first batch behind."""
 
     @property
     def writes_sinks(self) -> bool:

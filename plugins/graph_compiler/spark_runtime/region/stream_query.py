@@ -29,7 +29,9 @@ from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
+from graph_compiler.deployment.documents.jvm_settings import SHUFFLE_PARTITIONS
 from graph_compiler.deployment.documents.report import Output, Phase
+from graph_compiler.deployment.documents.staging_layout import StreamLayout
 from graph_compiler.deployment.documents.stream import PublishedBatch, StreamQuery
 from graph_compiler.errors import RepeatedReadError
 from graph_compiler.identifiers import counted, quoted
@@ -50,12 +52,12 @@ from graph_compiler.spark_runtime.spark_internals.java import lit
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import stream_sources
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.staging_store import StagingStore
-from graph_compiler.staging.streams.batch_log import uncommitted_batch
-from graph_compiler.staging.streams.checkpoint import Checkpoint
+from graph_compiler.staging.streams.batch_log import partitions_of, uncommitted_batch
+from graph_compiler.staging.streams.checkpoint import Checkpoint, CheckpointError, savepoint_of
+from graph_compiler.staging.streams.savepoints import begin_with_savepoint
 
 LOG = program_log.logger(__name__)
 _NUMBER, _ROW = "graph_compiler_output", "graph_compiler_row_"
-_PARTITIONS = "spark.sql.shuffle.partitions"
 _MOST_BATCHES = 200
 """How many of its batches, and of their actions, a report names: the last ones."""
 
@@ -104,6 +106,9 @@ def run_stream(
     }
     run = RegionRun(area=area, metrics=metrics, evaluation=_evaluation(task, spark, seams, sources))
     initialize_on_master(task.region.vertices, spark, run.running)
+    layout = StreamLayout(root=task.staging_root, owner=task.identity.owner)
+    if task.region.savepoint is not None:
+        begin_with_savepoint(store, layout, query, task.region.savepoint)
     checkpoint = Checkpoint.open(store, task.staging_root, task.identity, task.attempt.execution_id, query)
     stream = _Stream(task=task, store=store, run=run, seams=seams, checkpoint=checkpoint, spark=spark)
     stream.publish_all(query, sources)
@@ -164,8 +169,16 @@ class _Stream:
         rows = self._rows_of_all()
         operators = self.run.evaluation.graph.operators
         read = [(operators[id], sources[id]) for id in map(int, stream_sources(rows, SOURCE))]
+        uids = {each.node_id: each.uid for each in query.sources}
+        found = list(dict.fromkeys(uids[operator.node_id] for operator, _ in read))
+        if query.reads is None or found != list(dict.fromkeys(query.reads)):
+            raise CheckpointError(f"Spark reads its sources as {found}, and the compiler has said {query.reads}")
         self._sources = StreamSources.of(read, self.checkpoint, query)
         self._sources.check_start()
+        asked, has = _asked_partitions(self.spark), partitions_of(self.store, self.checkpoint.folder)
+        if query.state and asked is not None and has is not None and asked != has:
+            words = "%s is %s, and the state has %s partitions: that stays so until it is reset"
+            LOG.warning(words, SHUFFLE_PARTITIONS, asked, has)
         mode = "update" if query.updates else "append"
         writer = rows.writeStream.foreachBatch(self._publish).outputMode(mode).queryName(self.task.region.region_id)
         return writer.option("checkpointLocation", self.checkpoint.folder).trigger(availableNow=True).start()
@@ -223,6 +236,7 @@ class _Stream:
         LOG.info("batch %s: %s published", number, counted(published, "row"))
 
     def _run_region(self, rows: DataFrame, number: int, inputs: BatchInputs) -> RegionResult:
+        origin = savepoint_of(self.store, self.checkpoint.layout, self.checkpoint.stream_id)
         given = _given(self._region, rows)
 
         def read(connector: Connector, spark: SparkSession, splits: int | None) -> DataFrame:
@@ -240,7 +254,13 @@ class _Stream:
             session,
             self.store,
             metrics,
-            replace(self.seams, read_source=read, looks=look, batch=self.checkpoint.batch(number)),
+            replace(
+                self.seams,
+                read_source=read,
+                looks=look,
+                batch=self.checkpoint.batch(number),
+                restored=origin if origin is not None and number == origin.first_batch else None,
+            ),
         )
         for output, count in metrics.committed.items():
             self.run.metrics.committed[output] = self.run.metrics.committed.get(output, 0) + count
@@ -264,9 +284,8 @@ class _Stream:
 def region_of_batch(region: RegionDescriptor) -> RegionDescriptor:
     """Return the region that publishes one batch: sources of its rows, one for each output, and the sinks."""
     sinks = [each for each in region.operators if isinstance(each.operator, Sink)]
-    numbers: dict[NodeOutput, int] = {}
-    for edge in (edge for sink in sinks for edge in sink.inputs):
-        numbers.setdefault((edge.node_id, edge.output_tag), -1 - len(numbers))
+    # In this order Spark numbers their sources and states: a checkpoint belongs to it.
+    numbers: dict[NodeOutput, int] = {output: -1 - place for place, output in enumerate(region.sink_inputs)}
     by_node = {each.node_id: each for each in region.operators}
     sources = tuple(
         replace(by_node[id], node_id=number, operator=Source(_BatchRows(id, tag)), inputs=())
@@ -343,10 +362,16 @@ def _no_staged(*_: object) -> DataFrame:
     raise AssertionError("a stream reads nothing that is staged")
 
 
+def _asked_partitions(spark: SparkSession) -> int | None:
+    """Return how many partitions an option asks for, None if none does."""
+    found = spark.sparkContext.getConf().get(SHUFFLE_PARTITIONS)
+    return None if found is None else int(found)
+
+
 def _partitions(region: RegionDescriptor, spark: SparkSession) -> Mapping[str, str]:
     """Return a setting with which a new state has as many partitions as this host has cores, if no option says it."""
     is_here = str(spark.sparkContext.master).startswith("local")
     has_state = region.stream is not None and bool(region.stream.state)
-    if not is_here or not has_state or spark.sparkContext.getConf().contains(_PARTITIONS):
+    if not is_here or not has_state or _asked_partitions(spark) is not None:
         return {}
-    return {_PARTITIONS: str(spark.sparkContext.defaultParallelism)}
+    return {SHUFFLE_PARTITIONS: str(spark.sparkContext.defaultParallelism)}

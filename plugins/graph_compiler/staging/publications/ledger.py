@@ -23,7 +23,8 @@ from typing import TypeVar
 
 from graph_compiler import program_log
 from graph_compiler.deployment.documents.run_identity import with_identity
-from graph_compiler.deployment.documents.staging_layout import DONE, INTENT, StagingLayout
+from graph_compiler.deployment.documents.staging_layout import DONE, INTENT, StagingLayout, StreamLayout
+from graph_compiler.deployment.documents.stream import EarlierStream, StreamOrigin
 from graph_compiler.deployment.documents.wire import to_json, to_wire
 from graph_compiler.errors import (
     DamagedDocumentError,
@@ -64,6 +65,7 @@ class Ledger:
 
     A sink of the run has the same operator id only within a plan: a change of the pipeline may move the id. A `batch`
     of a stream is repeated as a run is, by whatever run comes next: what follows says of it what it says of a run.
+    `restored` is the savepoint behind which a sink appends its first batch, None for all others.
     """
 
     store: StagingStore
@@ -71,6 +73,7 @@ class Ledger:
     plan_id: str
     run_date: str | None = None
     batch: str | None = None
+    restored: StreamOrigin | None = None
     is_same_root: Callable[[], bool] = lambda: True
 
     @property
@@ -83,10 +86,13 @@ class Ledger:
     ) -> int:
         """Finish the target's unfinished publications, and return the next number; `mine` is the calling execution.
 
-        Raises PublicationError for a target that another sink of this run and plan wrote last, and if a publication
-        that this run may have made is unreadable; PublicationConflictError while a live attempt may have made it.
+        Raises PublicationError for a target that another sink of this run and plan wrote last, if it has rows from
+        behind the savepoint that this one appends to, and if a publication that this run may have made is unreadable;
+        PublicationConflictError while a live attempt may have made it.
         """
         number = self.finish_open(target, carry_out, mine)
+        if self.restored is not None:
+            self._refuse_rows_behind(self.restored, target)
         with suppress(DamagedDocumentError):
             if number:
                 self._refuse_another_sink(self.records.document(target, number - 1), operator_id)
@@ -337,6 +343,42 @@ class Ledger:
         if self.batch is not None or document.get("batch") is not None:
             return document.get("batch") == self.batch
         return document["identity"] == to_wire(self.layout.identity)
+
+    def _refuse_rows_behind(self, savepoint: StreamOrigin, target: str) -> None:
+        """Raise PublicationError if streams that a savepoint continues have published behind it, or may do that."""
+        others = "another target for this sink; or mode='merge', which has each key once"
+        if target in savepoint.elsewhere:
+            raise PublicationError(
+                f"its target {target} has rows of the stream of the savepoint {savepoint.path}, and another staging "
+                "root has recorded of which batches: they could be appended again\n"
+                f"  allowed: {others}; or the staging root of the savepoint"
+            )
+        known = {each.stream_id: each for each in savepoint.streams}
+        for number in sorted(self.records.numbers(target)[0], reverse=True):
+            batch = str(self.records.document(target, number).get("batch") or "")
+            stream_id, _, text = batch.rpartition("/")
+            done = self.layout.done(target, number)
+            if stream_id not in known or ending(self.store, done) is Ending.GIVEN_UP:
+                continue
+            before = known[stream_id]
+            if int(text) > before.batch:
+                raise PublicationError(
+                    f"its target {target} has batch {text}, and the savepoint {savepoint.path} is behind batch "
+                    f"{before.batch}: what was published since is read again, and would be there twice\n"
+                    f"  allowed: {others}; or a savepoint that was taken later\n  hint: if you have removed the rows "
+                    f"of batch {text} from the target: echo '{GIVEN_UP.decode()}' > '{done}'"
+                )
+            if self._is_continued(before):
+                raise PublicationError(
+                    f"its target {target} has batches of '{before.owner}', whose stream continues: both would "
+                    f"append the same rows\n  allowed: {others}\n  hint: `graph-compiler streams reset` "
+                    "ends the other one"
+                )
+            del known[stream_id]
+
+    def _is_continued(self, stream: EarlierStream) -> bool:
+        """Whether a stream can still be continued in this staging root."""
+        return bool(self.store.keys(StreamLayout(root=self.layout.root, owner=stream.owner).turns(stream.stream_id)))
 
     def _is_of_an_earlier_batch(self, document: Mapping[str, object]) -> bool:
         stream, _, number = (self.batch or "").rpartition("/")

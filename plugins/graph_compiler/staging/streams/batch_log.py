@@ -17,17 +17,18 @@ from urllib.parse import unquote
 
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.connectors.files import plain_place
+from graph_compiler.deployment.documents.jvm_settings import SHUFFLE_PARTITIONS
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StreamLayout
-from graph_compiler.deployment.documents.stream import StreamOfSource, StreamQuery
+from graph_compiler.deployment.documents.stream import SavepointRestoreSettings, StreamOfSource, StreamQuery
 from graph_compiler.staging.publications.listing import is_hidden
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
-from graph_compiler.staging.streams.checkpoint import last_batch, last_query
+from graph_compiler.staging.streams.checkpoint import has_begun, last_batch, last_query
 
 _MOST_BYTES = 1 << 30
 _COMPACT = ".compact"
-_OF_SOURCES = 2
+OF_SOURCES = 2
 """The line of a document of offsets from which each is that of a source."""
 
 
@@ -40,8 +41,19 @@ def offsets_of(store: StagingStore, checkpoint: str, batch: int) -> list[str | N
     content = None if batch < 0 else store.get(f"{checkpoint}/offsets/{batch}", most=_MOST_BYTES)
     if content is None:
         return []
-    lines = content.decode().splitlines()[_OF_SOURCES:]
+    lines = content.decode().splitlines()[OF_SOURCES:]
     return [None if line == "-" else line for line in lines]
+
+
+def partitions_of(store: StagingStore, checkpoint: str) -> int | None:
+    """Return how many partitions the state of a checkpoint has, None if it has no batch, or that is not known."""
+    last = last_batch(store, f"{checkpoint}/offsets")
+    content = None if last is None else store.get(f"{checkpoint}/offsets/{last}", most=_MOST_BYTES)
+    lines = (content or b"").decode().splitlines()
+    try:
+        return int(json.loads(lines[1])["conf"][SHUFFLE_PARTITIONS])
+    except (LookupError, ValueError, TypeError):
+        return None
 
 
 def files_of(store: StagingStore, folder: str, numbers: Iterable[int]) -> Iterator[tuple[str, int]]:
@@ -81,14 +93,21 @@ def uncommitted_batch(store: StagingStore, checkpoint: str) -> int | None:
 
 
 def nothing_arrived(
-    store: StagingStore, root: str, identity: RunIdentity, query: StreamQuery, folders: Iterable[str]
+    store: StagingStore,
+    root: str,
+    identity: RunIdentity,
+    query: StreamQuery,
+    folders: Iterable[str],
+    start: SavepointRestoreSettings | None = None,
 ) -> bool:
     """Whether a query has published all that is in the folders of its sources; False if that is not sure.
 
-    Folders have to be on this host. A query that has changed, a batch that is not committed, and a file that is new, or
-    was written again, are for Spark.
+    Folders have to be on this host. A query that has changed, a savepoint that it has not begun with, a batch that is
+    not committed, and a file that is new, or was written again, are for Spark.
     """
     layout = StreamLayout(root=root, owner=identity.owner)
+    if start is not None and not has_begun(store, layout, query, start):
+        return False
     found = {get_document(store, layout.source(source.uid), StreamOfSource) for source in query.sources}
     if len(found) != 1 or (stream := found.pop()) is None:
         return False

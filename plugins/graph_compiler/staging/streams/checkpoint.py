@@ -15,13 +15,17 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.staging_layout import StreamLayout, streams_of
+from graph_compiler.deployment.documents.staging_layout import StreamLayout, savepoint_in, streams_of
 from graph_compiler.deployment.documents.stream import (
     VERSION,
+    Continuation,
     DriverTurn,
-    KeptState,
+    QueryChange,
     QueryRecord,
+    Savepoint,
+    SavepointRestoreSettings,
     StreamOfSource,
+    StreamOrigin,
     StreamQuery,
 )
 from graph_compiler.deployment.documents.wire import to_json
@@ -30,6 +34,7 @@ from graph_compiler.identifiers import listing, name_of_segment, shown
 from graph_compiler.staging.store.numbered_documents import numbered, numbers_in, put_behind
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.staging.store.stores import store_beside
 from graph_compiler.stores.known_stores import kind_of_place
 
 
@@ -59,12 +64,7 @@ class Checkpoint:
         Raises CheckpointError if sources were added or removed, if a state or what comes before it has changed, or if
         the staging root is in an object store.
         """
-        kind = kind_of_place(root)
-        if kind is not None and kind.promises.deferred_files:
-            raise CheckpointError(
-                f"the staging root is {root}, and Spark renames the files of a checkpoint: an object store cannot\n"
-                "  allowed: for streams, a staging root on a disk that all workers and drivers see, or in HDFS"
-            )
+        refuse_object_store(f"the staging root is {root}", root)
         layout = StreamLayout(root=root, owner=identity.owner)
         stream_id = _stream_of(store, layout, query)
         before = last_query(store, layout, stream_id)
@@ -114,12 +114,17 @@ class KnownStream:
         store.delete(self.layout.stream(self.stream_id))
 
 
-def known_streams(store: StagingStore, root: str, owner: str | None = None) -> Iterator[KnownStream]:
-    """Yield the streams of a staging root, or those of one owner; raises DamagedDocumentError."""
+def known_layouts(store: StagingStore, root: str, owner: str | None = None) -> Iterator[StreamLayout]:
+    """Yield the paths of the streams of each owner, or of one."""
     for folder in store.folders(streams_of(root)):
         layout = StreamLayout(root=root, owner=name_of_segment(folder) or folder)
-        if owner not in (None, layout.owner):
-            continue
+        if owner in (None, layout.owner):
+            yield layout
+
+
+def known_streams(store: StagingStore, root: str, owner: str | None = None) -> Iterator[KnownStream]:
+    """Yield the streams of a staging root, or those of one owner; raises DamagedDocumentError."""
+    for layout in known_layouts(store, root, owner):
         uids: dict[str, list[str]] = {}
         for key in sorted(store.keys(layout.sources)):
             name = key.rpartition("/")[2].removesuffix(".json")
@@ -153,16 +158,10 @@ def last_query(store: StagingStore, layout: StreamLayout, stream_id: str) -> Que
 def _stream_of(store: StagingStore, layout: StreamLayout, query: StreamQuery) -> str:
     """Return the stream of a query's sources, which is a new one if none of them has one."""
     uids = sorted(source.uid for source in query.sources)
-    known = {uid: _known(store, layout, uid) for uid in uids}
+    known = streams_of_sources(store, layout, uids)
     if all(each is None for each in known.values()):
-        new = to_json(StreamOfSource(stream_id=secrets.token_hex(8))).encode()
-        first, *others = uids
-        store.put_if_absent(layout.source(first), new)
-        # Two drivers may begin it at the same time: the one that has put the record of the first source wins.
-        content = store.get(layout.source(first)) or new
-        for uid in others:
-            store.put_if_absent(layout.source(uid), content)
-        known = {uid: _known(store, layout, uid) for uid in uids}
+        begin_stream(store, layout, uids, secrets.token_hex(8))
+        known = streams_of_sources(store, layout, uids)
     found = set(known.values())
     if len(found) > 1:
         new_ones = [uid for uid, stream in known.items() if stream is None]
@@ -177,6 +176,52 @@ def _stream_of(store: StagingStore, layout: StreamLayout, query: StreamQuery) ->
     return stream_id
 
 
+def begin_stream(store: StagingStore, layout: StreamLayout, uids: list[str], stream_id: str) -> str:
+    """Let sources, of which none has a stream, have this one; return the one that they have then.
+
+    Two drivers may begin it at the same time: the one that has put the record of the first source wins.
+    """
+    new = to_json(StreamOfSource(stream_id=stream_id)).encode()
+    first, *others = uids
+    store.put_if_absent(layout.source(first), new)
+    content = store.get(layout.source(first)) or new
+    for uid in others:
+        store.put_if_absent(layout.source(uid), content)
+    return _known(store, layout, first) or stream_id
+
+
+def streams_of_sources(store: StagingStore, layout: StreamLayout, uids: list[str]) -> dict[str, str | None]:
+    """Return the stream of each source, None for one that has none."""
+    return {uid: _known(store, layout, uid) for uid in uids}
+
+
+def savepoint_of(store: StagingStore, layout: StreamLayout, stream_id: str) -> StreamOrigin | None:
+    """Return the savepoint that a stream began with, None if it began with its sources' first rows."""
+    return get_document(store, layout.origin(stream_id), StreamOrigin, version=VERSION)
+
+
+def has_begun(store: StagingStore, layout: StreamLayout, query: StreamQuery, start: SavepointRestoreSettings) -> bool:
+    """Whether the stream of a query's sources is one that began with a savepoint. That may be removed since."""
+    found = set(streams_of_sources(store, layout, sorted(source.uid for source in query.sources)).values())
+    stream_id = found.pop()
+    origin = None if found or stream_id is None else savepoint_of(store, layout, stream_id)
+    if origin is None or origin.path != start.path:
+        return False
+    beside = store_beside(store, layout.root, start.path)
+    saved = get_document(beside, savepoint_in(start.path), Savepoint, version=VERSION)
+    return saved is None or saved.savepoint_id == origin.savepoint_id
+
+
+def refuse_object_store(what: str, place: str) -> None:
+    """Raise CheckpointError if a checkpoint cannot be in a place."""
+    kind = kind_of_place(place)
+    if kind is not None and kind.promises.deferred_files:
+        raise CheckpointError(
+            f"{what}, and Spark renames the files of a checkpoint: an object store cannot\n"
+            "  allowed: for streams, a place on a disk that all workers and drivers see, or in HDFS"
+        )
+
+
 def _known(store: StagingStore, layout: StreamLayout, uid: str) -> str | None:
     found = get_document(store, layout.source(uid), StreamOfSource)
     return None if found is None else found.stream_id
@@ -184,38 +229,39 @@ def _known(store: StagingStore, layout: StreamLayout, uid: str) -> str | None:
 
 def _refuse_other(before: StreamQuery, now: StreamQuery, owner: str) -> None:
     """Raise CheckpointError if a query cannot continue the checkpoint of another."""
+    change = QueryChange.of(before, now)
     uids = sorted(source.uid for source in now.sources)
-    hint = _reset_hint(owner, sorted({*uids, *(source.uid for source in before.sources)}))
-    if gone := sorted({source.uid for source in before.sources} - set(uids)):
+    hint = _reset_hint(owner, sorted({*uids, *change.sources_gone}))
+    if change.sources_gone:
         raise CheckpointError(
-            f"its checkpoint has {listing(map(shown, gone))}, too, which the pipeline does not read any more\n"
-            f"  allowed: the sources that the stream began with\n  hint: {hint}"
+            f"its checkpoint has {listing(map(shown, change.sources_gone))}, too, which the pipeline does not read any "
+            f"more\n  allowed: the sources that the stream began with\n  hint: {hint}"
         )
-    if not before.state and not now.state:
+    how = change.continuation
+    if how is Continuation.CHECKPOINT:
         return
-    if wrong := _difference(before.state, now.state):
+    allowing = " --allow-non-restored-state" if how is Continuation.SAVEPOINT_WITHOUT_STATE else ""
+    copied = (
+        f"`graph-compiler streams savepoint {owner} {uids[0]}`, the reset, then "
+        f"`graph-compiler run {owner} --from-savepoint PATH{allowing}`"
+    )
+    if how is Continuation.SAVEPOINT:
         raise CheckpointError(
-            f"{wrong}, and the checkpoint has its state: it would be continued with wrong numbers\n"
-            "  allowed: changes behind what keeps state; another pipeline name, or other uids, for another stream\n"
-            f"  hint: put back what was declared; or {hint}"
+            f"{change.why_other_places()}, and Spark knows them by their places: it would mix them up\n"
+            "  allowed: the operators that read them, and the sinks, as they were\n"
+            f"  hint: put back what was declared; or let the stream continue from a copy: {copied}"
         )
-
-
-def _difference(before: tuple[KeptState, ...], now: tuple[KeptState, ...]) -> str | None:
-    """Return what has changed in operators that keep state, None if nothing has."""
-    old, new = {each.operator_id: each for each in before}, {each.operator_id: each for each in now}
-    if gone := [each.name for id, each in old.items() if id not in new]:
-        return f"{listing(map(shown, gone))} is not in the pipeline any more, or has another place in it"
-    if added := [each.name for id, each in new.items() if id not in old]:
-        return f"{listing(map(shown, added))} is new"
-    changed = [each.name for id, each in new.items() if old[id].fingerprint != each.fingerprint]
-    if changed:
-        return f"{listing(map(shown, changed))} has changed, or something before it"
-    return None
+    drops = f"continue without it: {copied}; or " if allowing else ""
+    raise CheckpointError(
+        f"{change.why_other_state()}, and the checkpoint has its state: it would be continued with wrong numbers\n"
+        "  allowed: changes behind what keeps state; another pipeline name, or other uids, for another stream\n"
+        f"  hint: put back what was declared; or {drops}{hint}"
+    )
 
 
 def _reset_hint(owner: str, uids: list[str]) -> str:
     return (
         f"`graph-compiler streams reset {owner} {uids[0]}` begins a new checkpoint, which reads all that is "
-        "there again: what is published stays, so first remove it, or give the sinks other targets"
+        "there again: what is published stays, so first remove it, or give the sinks other targets. "
+        f"`graph-compiler streams savepoint {owner} {uids[0]}` keeps a copy of this one"
     )
