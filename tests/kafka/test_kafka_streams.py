@@ -1,19 +1,24 @@
 """Topics of Kafka as a stream: each record is published once, and what would be lost is said."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler import Csv, Kafka, Parquet, StreamExecutionEnvironment, TumblingEventTimeWindows
+from graph_compiler.airflow_backend.task.arrivals import are_topics_read
 from graph_compiler.spark_runtime.region import stream_query
 from graph_compiler.spark_runtime.region.batch_inputs import BatchInputs
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from graph_compiler.staging.publications.ledger import Ledger
+from graph_compiler.staging.streams.batch_log import ReadSoFar
 from tests.harness.kafka_broker import Broker
 from tests.harness.position_runs import Runs
 from tests.lake.dying import die
+from tests.spark.streams.test_started_from_savepoints import reset, save
 
 pytestmark = pytest.mark.kafka
 FIELDS = "id INT, word STRING, at TIMESTAMP"
@@ -21,10 +26,15 @@ Rows = list[tuple[Any, ...]]
 
 
 def declared(
-    folder: Path, servers: str, *topics: str, options: Any = (), is_stream: bool = True
+    folder: Path,
+    servers: str,
+    *topics: str,
+    options: Any = (),
+    is_stream: bool = True,
+    config: Mapping[str, str] = MappingProxyType({}),
 ) -> StreamExecutionEnvironment:
     """Keep all records, and count them by word."""
-    env = StreamExecutionEnvironment("orders", config={"execution.runtime-mode": "AUTOMATIC"})
+    env = StreamExecutionEnvironment("orders", config={"execution.runtime-mode": "AUTOMATIC", **config})
     source = Kafka(topics, bootstrap_servers=servers, options=options)
     records = env.from_source(source, "orders", unbounded=is_stream).uid("orders")
     read = f"from_json(CAST(value AS STRING), '{FIELDS}', map('mode', 'FAILFAST'))"
@@ -135,6 +145,27 @@ def test_records_that_retention_has_removed_before_a_run_has_read_them_are_not_l
     assert Runs(declared(tmp_path, broker.servers, topic), tmp_path, spark, tries=8).run("three") == []
 
 
+def test_a_savepoint_knows_the_topics_and_continues_behind_what_is_published(
+    tmp_path: Path, spark: SparkSession, broker: Broker, topic: str
+) -> None:
+    runs = Runs(declared(tmp_path, broker.servers, topic), tmp_path, spark)
+    broker.send(topic, order(1), order(2, "b"))
+    assert runs.run("one") == []
+    saved = save(tmp_path)
+    reset(tmp_path, "orders")
+    broker.send(topic, order(3))
+    env = declared(tmp_path, broker.servers, topic, config={"execution.savepoint.path": saved})
+    assert Runs(env, tmp_path, spark, tries=3).run("two") == []
+    assert ids(spark, tmp_path) == [1, 2, 3]
+    assert counts(spark, tmp_path) == [("a", 2, 4), ("b", 1, 2)]
+    reset(tmp_path, "orders")
+    broker.remove(topic)
+    broker.create(topic)
+    broker.send(topic, *map(order, range(11, 16)))
+    (failure,) = Runs(env, tmp_path, spark, tries=6).run("three")
+    assert f"topic {topic} was removed and created again" in failure
+
+
 def test_a_topic_with_more_partitions_is_read_from_their_beginning(
     tmp_path: Path, spark: SparkSession, broker: Broker, topic: str
 ) -> None:
@@ -241,3 +272,23 @@ def test_a_broker_that_does_not_answer_and_a_topic_that_is_not_there_are_named(
     other = tmp_path / "other"
     (failure,) = Runs(declared(other, "127.0.0.1:1", "orders", options=bounds), other, spark).run("one")
     assert "Kafka has not answered for orders at 127.0.0.1:1: TimeoutException" in failure
+
+
+def test_a_topic_without_new_records_needs_no_spark(broker: Broker, topic: str) -> None:
+    broker.grow(topic, 2)
+    broker.send(topic, order(1), order(2))
+
+    def is_read(*offsets: int, name: str = topic, servers: str = broker.servers, **options: str) -> bool:
+        known = ReadSoFar(files={}, offsets={topic: dict(enumerate(offsets))})
+        return are_topics_read(Kafka(name, bootstrap_servers=servers, options=options), known)
+
+    assert is_read(2, 0)
+    assert is_read(2, 0, **{"kafka.isolation.level": "read_committed", "maxOffsetsPerTrigger": "5"})
+    assert not is_read(1, 0)
+    assert not is_read(3, 0), "it was created again"
+    assert not is_read(2), "it has a new partition"
+    assert not is_read(2, 0, name="others")
+    assert not is_read(2, 0, servers="127.0.0.1:1")
+    assert not is_read(2, 0, **{"kafka.security.protocol": "SASL_SSL"})
+    broker.send(topic, order(3), partition=1)
+    assert not is_read(2, 0)

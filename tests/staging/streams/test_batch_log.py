@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -12,7 +13,15 @@ import pytest
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.stream import SavepointRestoreSettings, StreamQuery, UnboundedSource
 from graph_compiler.staging.store.local_store import LocalStore
-from graph_compiler.staging.streams.batch_log import all_files, files_of, nothing_arrived, offsets_of, partitions_of
+from graph_compiler.staging.streams.batch_log import (
+    ReadSoFar,
+    all_files,
+    files_of,
+    is_folder_read,
+    nothing_arrived,
+    offsets_of,
+    partitions_of,
+)
 from graph_compiler.staging.streams.checkpoint import Checkpoint, known_streams
 from graph_compiler.staging.streams.savepoints import begin_with_savepoint, take_savepoint
 
@@ -50,7 +59,8 @@ def checkpoint(tmp_path: Path) -> Path:
 
 
 def arrived(tmp_path: Path, query: StreamQuery = QUERY, folder: str | None = None) -> bool:
-    return not nothing_arrived(STORE, str(tmp_path / "staging"), RUN, query, [folder or str(tmp_path / "in")])
+    is_read = partial(is_folder_read, folder or str(tmp_path / "in"))
+    return not nothing_arrived(STORE, str(tmp_path / "staging"), RUN, query, [is_read])
 
 
 def test_files_of_batches_are_those_of_the_log(checkpoint: Path, tmp_path: Path) -> None:
@@ -118,7 +128,7 @@ def test_another_query_is_for_spark(tmp_path: Path, query: StreamQuery) -> None:
 
 @pytest.mark.usefixtures("checkpoint")
 def test_a_savepoint_that_the_stream_has_not_begun_with_is_for_spark(tmp_path: Path) -> None:
-    root, places = str(tmp_path / "staging"), [str(tmp_path / "in")]
+    root, places = str(tmp_path / "staging"), [partial(is_folder_read, str(tmp_path / "in"))]
     start = SavepointRestoreSettings(path=str(tmp_path / "saved"))
     assert nothing_arrived(STORE, root, RUN, QUERY, places)
     assert not nothing_arrived(STORE, root, RUN, QUERY, places, start)
@@ -134,3 +144,16 @@ def test_a_savepoint_that_the_stream_has_not_begun_with_is_for_spark(tmp_path: P
 @pytest.mark.parametrize("folder", ["{}/i*", "{}/nowhere", "s3a://shop/in"])
 def test_folders_that_are_not_here_are_for_spark(tmp_path: Path, folder: str) -> None:
     assert arrived(tmp_path, folder=folder.format(tmp_path))
+
+
+def test_offsets_of_topics_are_those_of_the_source_that_has_read_less(checkpoint: Path, tmp_path: Path) -> None:
+    lines = ["v1", "{}", '{"logOffset":2}', '{"a":{"0":7,"1":3}}', '{"a":{"0":5,"1":4},"b":{"0":0}}', "-"]
+    (checkpoint / "offsets/2").write_text("\n".join(lines))
+    known: list[ReadSoFar] = []
+
+    def asks(found: ReadSoFar) -> bool:
+        known.append(found)
+        return True
+
+    assert nothing_arrived(STORE, str(tmp_path / "staging"), RUN, QUERY, [asks])
+    assert known[0].offsets == {"a": {0: 5, 1: 3}, "b": {0: 0}}

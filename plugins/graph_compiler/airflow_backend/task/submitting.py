@@ -20,18 +20,13 @@ from graph_compiler.airflow_backend.task.driver_tuning import WantedArchive, mak
 from graph_compiler.airflow_backend.task.execution_files import write_submission
 from graph_compiler.airflow_backend.task.secret_values import secrets_at_hand
 from graph_compiler.airflow_backend.task.task_try import TaskTry
-from graph_compiler.declaration.operators import Source
 from graph_compiler.declaration.resources.application import DeployMode
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
-from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.targets.submit_settings import SubmitSettings
-from graph_compiler.identifiers import listing
 from graph_compiler.projects.code_archive import pack
 from graph_compiler.staging.attempts.artifact_copies import put_artifacts
-from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.store.store_access import StoreAccess
-from graph_compiler.staging.streams.batch_log import nothing_arrived
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,25 +90,6 @@ def prepare_try(
         wanted=wanted if where.makes_archives else None,
         access=facts.access,
     )
-
-
-def end_without_spark(task: TaskTry) -> str | None:
-    """Write the reports of a try with nothing to do, and return why: nothing has arrived for its streams.
-
-    None if it has to be submitted, or if that is not sure.
-    """
-    folders: list[str] = []
-    for execution in task.executions:
-        query, region = execution.region.stream, execution.region
-        sources = [each.operator for each in region.operators if isinstance(each.operator, Source)]
-        own = [str(each.connector.place) for each in sources if each.unbounded]
-        identity, root = execution.identity, execution.staging_root
-        if query is None or not nothing_arrived(task.store, root, identity, query, own, region.savepoint):
-            return None
-        folders += own
-    for execution in task.executions:
-        AttemptDocuments.of(execution, task.store).put_report(ExecutionReport.of_nothing())
-    return f"nothing has arrived in {listing(folders)}, so Spark is not started"
 
 
 def submit_facts(

@@ -22,6 +22,7 @@ from graph_compiler.airflow_backend.installation.settings import Settings
 from graph_compiler.airflow_backend.notify.lineage import ReportsLineage
 from graph_compiler.airflow_backend.provider.host_facts import APPLICATION
 from graph_compiler.airflow_backend.provider.submit_operator import submit_options
+from graph_compiler.airflow_backend.task.arrivals import end_without_spark
 from graph_compiler.airflow_backend.task.driver_end import read_reports, recording
 from graph_compiler.airflow_backend.task.driver_tuning import doubt_archive
 from graph_compiler.airflow_backend.task.execution_files import deploy, is_done, see_run
@@ -30,7 +31,7 @@ from graph_compiler.airflow_backend.task.following.tracking import Application, 
 from graph_compiler.airflow_backend.task.other_places import check_places, check_recorded_places
 from graph_compiler.airflow_backend.task.run_values import earlier_failures, rendered, try_of_run
 from graph_compiler.airflow_backend.task.stale_consumers import check_plan, check_reads, rerun_stale_consumers
-from graph_compiler.airflow_backend.task.submitting import Preparation, end_without_spark, prepare_try
+from graph_compiler.airflow_backend.task.submitting import Preparation, prepare_try
 from graph_compiler.airflow_backend.task.task_summary import FinishedTask, log_lines, summarize
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.declaration.parameters.parameter import RUN_DATE, ParameterValue

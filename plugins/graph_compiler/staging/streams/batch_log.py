@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import PurePath
 from urllib.parse import unquote
 
@@ -92,18 +93,26 @@ def uncommitted_batch(store: StagingStore, checkpoint: str) -> int | None:
     return None if begun == last_batch(store, f"{checkpoint}/commits") else begun
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadSoFar:
+    """What a stream has read: its files, and when each was modified; of topics, the first offset that is not read."""
+
+    files: Mapping[str, int]
+    offsets: Mapping[str, Mapping[int, int]]
+
+
 def nothing_arrived(
     store: StagingStore,
     root: str,
     identity: RunIdentity,
     query: StreamQuery,
-    folders: Iterable[str],
+    are_read: Iterable[Callable[[ReadSoFar], bool]],
     start: SavepointRestoreSettings | None = None,
 ) -> bool:
-    """Whether a query has published all that is in the folders of its sources; False if that is not sure.
+    """Whether a query has published all that its sources have; False if that is not sure.
 
-    Folders have to be on this host. A query that has changed, a savepoint that it has not begun with, a batch that is
-    not committed, and a file that is new, or was written again, are for Spark.
+    `are_read` are asked what each source has. A query that has changed, a savepoint that it has not begun with, and a
+    batch that is not committed are for Spark.
     """
     layout = StreamLayout(root=root, owner=identity.owner)
     if start is not None and not has_begun(store, layout, query, start):
@@ -115,13 +124,30 @@ def nothing_arrived(
     last = last_query(store, layout, stream.stream_id)
     if last is None or last.query != query or uncommitted_batch(store, checkpoint) is not None:
         return False
-    seen: dict[str, int] = {}
+    batch = last_begun(store, checkpoint)
+    if batch is None:
+        return False
+    files: dict[str, int] = {}
     for number in range(len(query.sources)):
-        seen |= {plain_place(path): at for path, at in all_files(store, f"{checkpoint}/sources/{number}")}
-    return bool(seen) and all(_are_seen(folder, seen) for folder in folders)
+        files |= {plain_place(path): at for path, at in all_files(store, f"{checkpoint}/sources/{number}")}
+    known = ReadSoFar(files=files, offsets=dict(_of_topics(offsets_of(store, checkpoint, batch))))
+    return all(is_read(known) for is_read in are_read)
 
 
-def _are_seen(folder: str, seen: Mapping[str, int]) -> bool:
+def _of_topics(offsets: Iterable[str | None]) -> Iterator[tuple[str, dict[int, int]]]:
+    """Yield the offsets of Kafka's topics, of each the one that has read less, if several sources read it."""
+    found: dict[str, dict[int, int]] = {}
+    for line in offsets:
+        for topic, partitions in (json.loads(line or "{}")).items():
+            if not isinstance(partitions, dict):  # of files
+                continue
+            other = found.setdefault(topic, {})
+            for partition, offset in partitions.items():
+                other[int(partition)] = min(other.get(int(partition), int(offset)), int(offset))
+    yield from found.items()
+
+
+def is_folder_read(folder: str, known: ReadSoFar) -> bool:
     """Whether all files below a folder of this host were read as they are; False if it is a pattern, or not there."""
     here = local_path(folder)
     if here is None or not os.path.isdir(here):
@@ -130,6 +156,6 @@ def _are_seen(folder: str, seen: Mapping[str, int]) -> bool:
         folders[:] = [name for name in folders if not is_hidden(name)]
         for name in names:
             path = os.path.join(below, name)
-            if not is_hidden(name) and seen.get(path) != os.stat(path).st_mtime_ns // 1_000_000:
+            if not is_hidden(name) and known.files.get(path) != os.stat(path).st_mtime_ns // 1_000_000:
                 return False
     return True
