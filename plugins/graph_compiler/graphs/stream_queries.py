@@ -6,7 +6,7 @@ rows mean what they mean in a batch job. Others need state, which Spark keeps fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cached_property
 
 from graph_compiler.declaration.connectors import FileConnector, SinkMode
@@ -14,6 +14,7 @@ from graph_compiler.declaration.operators import (
     Aggregate,
     Cast,
     ContractOperator,
+    Deduplicate,
     Drop,
     Join,
     JoinType,
@@ -79,6 +80,11 @@ class StreamQueries:
                     pending.append(edge.source_id)
                     yield self._graph.node[edge.source_id]
 
+    def _watermarks(self, nodes: Iterable[StreamNode]) -> list[TimestampsAndWatermarks]:
+        """Return the watermarks of rows that never end."""
+        found = (each.operator for each in nodes if each.id in self.unbounded)
+        return [operator for operator in found if isinstance(operator, TimestampsAndWatermarks)]
+
     def problems(self) -> Iterator[Problem]:
         """Yield what Spark cannot do on the streams of a job, each with its operator and a way out."""
         for node in self._graph.nodes:
@@ -108,7 +114,7 @@ class StreamQueries:
             yield _at(
                 node,
                 f"it {'counts' if counts else 'needs'} all rows of a run, and those of a stream never end",
-                allowed="operators on single rows, joins with bounded streams, aggregates by key, windows",
+                allowed="operators on single rows, joins with bounded streams, aggregates by key, windows, deduplicate",
                 hint=_INCREMENTS,
             )
 
@@ -168,22 +174,22 @@ class StreamQueries:
                 )
         elif isinstance(operator, WindowAggregate):
             yield from self._window_problems(node, operator, before)
+        elif isinstance(operator, Deduplicate):
+            yield from _deduplicate_problems(node, operator, self._watermarks(before))
 
     def _window_problems(
         self, node: StreamNode, operator: WindowAggregate, before: list[StreamNode]
     ) -> Iterator[Problem]:
         time = operator.window.time
-        marks = [n.operator for n in before if isinstance(n.operator, TimestampsAndWatermarks)]
-        how = f'assign_timestamps_and_watermarks("{time}", max_out_of_orderness="5 minutes")'
+        marks = self._watermarks(before)
         if not marks:
-            yield _at(node, "nothing says when its windows are complete", hint=f"before it: .{how}")
+            yield _at(node, "nothing says when its windows are complete", hint=f"before it: .{_marked(time)}")
         elif len(marks) > 1 or marks[0].time != time:
-            found = " and ".join(f"'{mark.time}'" for mark in marks)
             yield _at(
                 node,
-                f"its windows are over '{time}', and the event time is {found}",
+                f"its windows are over '{time}', and the event time is {_times(marks)}",
                 allowed="one event time",
-                hint=how,
+                hint=_marked(time),
             )
         if isinstance(operator.window, EventTimeSessionWindows) and not operator.keys:
             yield _at(node, "its windows are sessions of all rows", allowed="sessions by key: key_by(…).window(…)")
@@ -213,6 +219,31 @@ class StreamQueries:
             )
         if sink.partitions:
             yield _at(node, "it has partitions, which are those of a run", allowed="partition_by alone")
+
+
+def _deduplicate_problems(
+    node: StreamNode, operator: Deduplicate, marks: Sequence[TimestampsAndWatermarks]
+) -> Iterator[Problem]:
+    if operator.order_by:
+        yield _at(
+            node,
+            f"it keeps the first row of a key by {', '.join(operator.order_by)}, and a stream may have it later",
+            allowed="no order_by: the row that arrives first is kept",
+            hint=_INCREMENTS,
+        )
+    if not marks:
+        message = "nothing says when it may forget a key"
+        yield _at(node, message, hint=f"before it, with a column of times: .{_marked('at')}")
+    elif len(marks) > 1:
+        yield _at(node, f"the event time of its rows is {_times(marks)}", allowed="one event time")
+
+
+def _marked(time: str) -> str:
+    return f'assign_timestamps_and_watermarks("{time}", max_out_of_orderness="5 minutes")'
+
+
+def _times(marks: Sequence[TimestampsAndWatermarks]) -> str:
+    return " and ".join(f"'{mark.time}'" for mark in marks)
 
 
 def _source_problems(node: StreamNode, source: Source) -> Iterator[Problem]:

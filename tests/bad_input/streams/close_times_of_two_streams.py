@@ -8,6 +8,6 @@ rows.sink_to(Parquet("/out"), mode="append")
 # graph-compiler validate says:
 # pipelines/close_times_of_two_streams.py: pipeline 'sales' has 1 problem
 #   Interval Join: it needs all rows of a run, and those of a stream never end
-#     allowed: operators on single rows, joins with bounded streams, aggregates by key, windows
+#     allowed: operators on single rows, joins with bounded streams, aggregates by key, windows, deduplicate
 #     hint: a batch pipeline of what is new: only_new=True in place of unbounded=True
 #     declared at pipelines/close_times_of_two_streams.py:6

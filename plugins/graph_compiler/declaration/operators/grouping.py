@@ -114,10 +114,12 @@ class WindowAggregate(Operator):
 class Deduplicate(Operator):
     """Keeps one row for each key: the first by `order_by`, with ties broken by the other columns; else any row.
 
-    Without keys, rows that are equal in all columns become one.
+    Without keys, rows that are equal in all columns become one. On a stream, the row of a key that arrives first is
+    kept, and a key is forgotten once the watermark has passed it.
     """
 
     default_name: ClassVar[str] = "Deduplicate"
+    keeps_state: ClassVar[bool] = True
     keys: tuple[str, ...] = ()
     order_by: tuple[str, ...] = ()
 

@@ -82,7 +82,7 @@ class DataStream(RowMethods, FunctionMethods, ContractMethods, PartitioningMetho
         """Keep one row for each key, the first by `order_by`: `deduplicate("user", order_by="seen DESC")`.
 
         Without keys, rows that are equal in all columns become one. Without an order, any row of a key is kept, which
-        may be a different one each time.
+        may be a different one each time. On a stream, it needs a watermark (docs/streaming.md).
         """
         order = (order_by,) if isinstance(order_by, str) else tuple(order_by)
         return self._hashed(keys)._one_input(Deduplicate(keys, order), state_keys=keys)

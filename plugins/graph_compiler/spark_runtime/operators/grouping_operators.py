@@ -7,10 +7,12 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantT
 
 from graph_compiler.declaration.operators import Aggregate, AggregateAll, Deduplicate, WindowAggregate
 from graph_compiler.identifiers import quoted
-from graph_compiler.spark_runtime.operators.columns import require_columns
+from graph_compiler.spark_runtime.operators.columns import ColumnsError, require_columns
 from graph_compiler.spark_runtime.operators.scope import Scope, listed, main_output
 
 _RANK = "graph_compiler_rank"
+_DELAY = "spark.watermarkDelayMs"
+"""What Spark adds to the column of a watermark (`EventTimeWatermark.delayKey`: 4.1 to 4.3)."""
 
 
 @main_output.register
@@ -43,6 +45,8 @@ def _(operator: WindowAggregate, inputs: list[DataFrame], scope: Scope) -> DataF
 def _(operator: Deduplicate, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     rows = inputs[0]
     require_columns(rows, operator.keys)
+    if rows.isStreaming:
+        return _first_to_arrive(operator, rows)
     if not operator.order_by:
         return rows.dropDuplicates(list(operator.keys)) if operator.keys else rows.distinct()
     keys = {key.lower() for key in operator.keys}
@@ -55,6 +59,24 @@ def _(operator: Deduplicate, inputs: list[DataFrame], scope: Scope) -> DataFrame
     window = f"OVER (PARTITION BY {listed(operator.keys)} ORDER BY {order})"
     ranked = scope.select(f"*, row_number() {window} AS {_RANK}", rows)
     return ranked.where(f"{_RANK} = 1").drop(_RANK)
+
+
+def _first_to_arrive(operator: Deduplicate, rows: DataFrame) -> DataFrame:
+    """Return the rows of a stream that are the first of their key; raises ColumnsError if no column is the event time.
+
+    If that is one of the keys, equal rows have equal times, and what the watermark has passed cannot come again. Else
+    Spark remembers a key for as long as rows may be out of order, behind the time of the row that it has kept.
+    """
+    times = {field.name.lower() for field in rows.schema.fields if _DELAY in field.metadata}
+    if not times:
+        raise ColumnsError(
+            "none of its columns is the event time any more, and keys would never be forgotten",
+            "keep the column of assign_timestamps_and_watermarks(…) as it is, or call it just before",
+        )
+    keys = list(operator.keys)
+    if not keys or not times.isdisjoint(key.lower() for key in keys):
+        return rows.dropDuplicates(keys or None)
+    return rows.dropDuplicatesWithinWatermark(keys)
 
 
 def _is_orderable(type: DataType) -> bool:
