@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
+from pyspark.sql.functions import expr
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
 
 from graph_compiler.declaration.operators import Aggregate, AggregateAll, Deduplicate, WindowAggregate
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.operators.columns import ColumnsError, require_columns
-from graph_compiler.spark_runtime.operators.scope import Scope, listed, main_output
+from graph_compiler.spark_runtime.operators.scope import Scope, all_outputs, listed, main_output
+from graph_compiler.spark_runtime.spark_internals.java import lit
 
 _RANK = "graph_compiler_rank"
 _DELAY = "spark.watermarkDelayMs"
@@ -39,6 +41,13 @@ def _(operator: WindowAggregate, inputs: list[DataFrame], scope: Scope) -> DataF
     keys = [quoted(key) for key in operator.keys]
     columns = ", ".join([*keys, ends, scope.named(operator.aggregates)])
     return scope.select(columns, inputs[0], f"GROUP BY {', '.join([*keys, window])}")
+
+
+@all_outputs.register
+def _(operator: WindowAggregate, inputs: list[DataFrame], scope: Scope) -> dict[str | None, DataFrame]:
+    rows = inputs[0]
+    is_late = lit(False) if scope.passed is None else expr(operator.window.last_end()) <= scope.passed
+    return {None: main_output(operator, inputs, scope), operator.late_data: rows.where(is_late)}
 
 
 @main_output.register
