@@ -8,13 +8,11 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantT
 
 from graph_compiler.declaration.operators import Aggregate, AggregateAll, Deduplicate, WindowAggregate
 from graph_compiler.identifiers import quoted
-from graph_compiler.spark_runtime.operators.columns import ColumnsError, require_columns
+from graph_compiler.spark_runtime.operators.columns import ColumnsError, event_times, require_columns
 from graph_compiler.spark_runtime.operators.scope import Scope, all_outputs, listed, main_output
 from graph_compiler.spark_runtime.spark_internals.java import lit
 
 _RANK = "graph_compiler_rank"
-_DELAY = "spark.watermarkDelayMs"
-"""What Spark adds to the column of a watermark (`EventTimeWatermark.delayKey`: 4.1 to 4.3)."""
 
 
 @main_output.register
@@ -76,8 +74,7 @@ def _first_to_arrive(operator: Deduplicate, rows: DataFrame) -> DataFrame:
     If that is one of the keys, equal rows have equal times, and what the watermark has passed cannot come again. Else
     Spark remembers a key for as long as rows may be out of order, behind the time of the row that it has kept.
     """
-    times = {field.name.lower() for field in rows.schema.fields if _DELAY in field.metadata}
-    if not times:
+    if not (times := event_times(rows)):
         raise ColumnsError(
             "none of its columns is the event time any more, and keys would never be forgotten",
             "keep the column of assign_timestamps_and_watermarks(…) as it is, or call it just before",
