@@ -115,6 +115,7 @@ CASES = (
     Case("[{from: s, key_by: a, window: {tumbling: at, size: 1 hour}, aggregate: {n: count(*)}}]", lambda s, _: s.key_by("a").window(HOUR).aggregate(n="count(*)")),
     Case("[{from: s, window_all: {tumbling: at, size: 1 week, offset: 4 days}, aggregate: {n: count(*)}}]", lambda s, _: s.window_all(TumblingEventTimeWindows("at", "1 week", "4 days")).aggregate(n="count(*)")),
     Case("[{from: s, window_all: {sliding: at, size: 4 weeks, slide: 1 week, offset: -3 days}, aggregate: {n: count(*)}}]", lambda s, _: s.window_all(SlidingEventTimeWindows("at", "4 weeks", "1 week", "-3 days")).aggregate(n="count(*)")),
+    Case("[{from: s, key_by: a, window: {tumbling: at, size: 1 hour}, side_output_late_data: late, aggregate: {n: count(*)}}, {get_side_output: late}, {filter: x}]", lambda s, _: s.key_by("a").window(HOUR).side_output_late_data("late").aggregate(n="count(*)").get_side_output("late").filter("x")),
     Case("[{from: s, window_all: {sliding: at, size: 1 hour, slide: 1 minute}, aggregate: {n: count(*)}}]", lambda s, _: s.window_all(SlidingEventTimeWindows("at", "1 hour", "1 minute")).aggregate(n="count(*)")),
     Case("[{from: s, key_by: a, as: k}, {window: {session: at, gap: 1 hour}, as: w}, {from: w, aggregate: {n: count(*)}}, {from: w, aggregate: {m: max(v)}}]", lambda s, _: [w.aggregate(n="count(*)") and w.aggregate(m="max(v)") for w in [s.key_by("a").window(EventTimeSessionWindows("at", "1 hour"))]]),
     Case("[{from: s, deduplicate: a, order_by: [b DESC]}]", lambda s, _: s.deduplicate("a", order_by="b DESC")),

@@ -78,6 +78,14 @@ class Window(metaclass=HeldToForm):
         """Return the Spark function whose struct (start, end) rows are grouped by."""
         raise NotImplementedError
 
+    def last_end(self) -> str:
+        """Return SQL of when the last window of a row ends, in microseconds since 1970; NULL for a row in no window."""
+        raise NotImplementedError
+
+    @property
+    def _micros(self) -> str:
+        return f"unix_micros({quoted(self.time)})"
+
 
 @dataclass(frozen=True, slots=True)
 class TumblingEventTimeWindows(Window):
@@ -93,6 +101,9 @@ class TumblingEventTimeWindows(Window):
     def spark_function(self) -> str:
         begins = "" if self.offset is None else f", {_text(self.size)}, {_text(self.offset)}"
         return f"window({quoted(self.time)}, {_text(self.size)}{begins})"
+
+    def last_end(self) -> str:
+        return _last_end(self._micros, self.size, self.size, self.offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +122,9 @@ class SlidingEventTimeWindows(Window):
         begins = "" if self.offset is None else f", {_text(self.offset)}"
         return f"window({quoted(self.time)}, {_text(self.size)}, {_text(self.slide)}{begins})"
 
+    def last_end(self) -> str:
+        return _last_end(self._micros, self.size, self.slide, self.offset)
+
 
 @dataclass(frozen=True, slots=True)
 class EventTimeSessionWindows(Window):
@@ -120,6 +134,20 @@ class EventTimeSessionWindows(Window):
 
     def spark_function(self) -> str:
         return f"session_window({quoted(self.time)}, {_text(self.gap)})"
+
+    def last_end(self) -> str:
+        """Return when the window ends that the row begins by itself: Spark looks at it before it joins windows."""
+        return f"{self._micros} + {_micros_of(self.gap)}"
+
+
+def _last_end(micros: str, size: str, step: str, offset: str | None) -> str:
+    """Return the end of the last window that begins at or before a time, as Spark's `window` computes it."""
+    begins = 0 if offset is None else _micros_of(offset)
+    return f"{micros} - pmod({micros} - ({begins}), {_micros_of(step)}) + {_micros_of(size)}"
+
+
+def _micros_of(text: str) -> int:
+    return duration_of(text) // timedelta(microseconds=1)
 
 
 def _text(value: str) -> str:

@@ -112,7 +112,7 @@ def computed_once(compiled: CompiledPipeline) -> Mapping[int, SharedReads]:
 
 def _shared_reads(node_id: int, compiled: CompiledPipeline, here: ReadersHere) -> SharedReads | None:
     readers, graph = here(node_id), compiled.stream_graph
-    totals = [reader.operator for reader in readers if type(reader.operator) in _TOTALS and not reader.is_union]
+    totals = [each.operator for each in readers if _reads_named_columns(each.operator) and not each.is_union]
     if len(totals) < len(readers) or graph.node[node_id].operator.output_tags():
         return None
     if any(edge.pipelining_text is not None for edge in graph.out_edges[node_id]):
@@ -122,6 +122,11 @@ def _shared_reads(node_id: int, compiled: CompiledPipeline, here: ReadersHere) -
     names = [_names_in(use.text) for operator in totals if operator is not None for use in operator.columns_used()]
     known = {name for found in names for name in found or ()}
     return None if None in names else SharedReads(readers=len(totals), names=tuple(sorted(known)))
+
+
+def _reads_named_columns(operator: Operator | None) -> bool:
+    """Whether it is a total: a side output has whole rows."""
+    return operator is not None and type(operator) in _TOTALS and not operator.output_tags()
 
 
 def _has_no_condition(operator: Operator) -> bool:

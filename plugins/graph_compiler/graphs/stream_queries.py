@@ -6,7 +6,7 @@ rows mean what they mean in a batch job. Others need state, which Spark keeps fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 
@@ -15,7 +15,9 @@ from graph_compiler.declaration.operators import (
     Aggregate,
     Cast,
     ContractOperator,
+    Deduplicate,
     Drop,
+    IntervalJoin,
     Join,
     JoinType,
     Rename,
@@ -25,11 +27,14 @@ from graph_compiler.declaration.operators import (
     WindowAggregate,
 )
 from graph_compiler.declaration.operators.rows import ColumnOperator
-from graph_compiler.declaration.windows import EventTimeSessionWindows
+from graph_compiler.declaration.windows import EventTimeSessionWindows, wrong_interval
 from graph_compiler.errors import Problem
 from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
 
 _INCREMENTS = "a batch pipeline of what is new: only_new=True in place of unbounded=True"
+_ALLOWED = (
+    "operators on single rows, joins with bounded streams, aggregates by key, windows, deduplicate, interval_join"
+)
 _MODES = (SinkMode.APPEND, SinkMode.MERGE)
 
 
@@ -48,7 +53,7 @@ class StreamQueries:
     @cached_property
     def stateful(self) -> tuple[StreamNode, ...]:
         """Nodes for which Spark keeps state, in the graph's order."""
-        return tuple(n for n in self._graph.nodes if n.id in self.unbounded and n.operator.keeps_state)
+        return tuple(each for each in self._graph.nodes if self._keeps_state(each))
 
     def sources(self, nodes: Set[int]) -> tuple[StreamNode, ...]:
         """Return the unbounded sources among nodes."""
@@ -58,6 +63,17 @@ class StreamQueries:
     def updates(self, nodes: Set[int]) -> bool:
         """Whether a query emits the new value of a key whenever it changes, and not only what is final."""
         return any(n.id in nodes and isinstance(n.operator, Aggregate) for n in self.stateful)
+
+    def _keeps_state(self, node: StreamNode) -> bool:
+        """Whether Spark keeps state for a node: for a join, if both its sides never end."""
+        if node.id not in self.unbounded or not node.operator.keeps_state:
+            return False
+        return not isinstance(node.operator, IntervalJoin) or all(self._never_end(node.id))
+
+    def _never_end(self, id: int) -> tuple[bool, bool]:
+        """Return which sides of a join never end: the left and the right one."""
+        edges = [each for each in self._graph.in_edges[id] if each.source_id in self.unbounded]
+        return any(each.type_number == 1 for each in edges), any(each.type_number == 2 for each in edges)
 
     def _behind(self, ids: Iterable[int]) -> frozenset[int]:
         """Return nodes, and all that read them, directly or not."""
@@ -79,6 +95,11 @@ class StreamQueries:
                     found.add(edge.source_id)
                     pending.append(edge.source_id)
                     yield self._graph.node[edge.source_id]
+
+    def _watermarks(self, nodes: Iterable[StreamNode]) -> list[TimestampsAndWatermarks]:
+        """Return the watermarks of rows that never end."""
+        found = (each.operator for each in nodes if each.id in self.unbounded)
+        return [operator for operator in found if isinstance(operator, TimestampsAndWatermarks)]
 
     def problems(self) -> Iterator[Problem]:
         """Yield what Spark cannot do on the streams of a job, each with its operator and a way out."""
@@ -102,21 +123,23 @@ class StreamQueries:
             yield from self._sink_problems(node, operator)
         elif isinstance(operator, Join):
             yield from self._join_problems(node, operator)
-        elif operator.keeps_state:
+        elif self._keeps_state(node):
             yield from self._state_problems(node)
+        elif isinstance(operator, IntervalJoin):
+            return  # it is inner, and one of its sides ends
         elif not operator.sees_single_rows:
             counts = isinstance(operator, ContractOperator)
             yield _at(
                 node,
                 f"it {'counts' if counts else 'needs'} all rows of a run, and those of a stream never end",
-                allowed="operators on single rows, joins with bounded streams, aggregates by key, windows",
+                allowed=_ALLOWED,
                 hint=_INCREMENTS,
             )
 
     def _changing_problems(self, node: StreamNode) -> Iterator[Problem]:
         """Yield what does not follow the values of an aggregate: the old ones of a key would stay in the target."""
         total = self._aggregate_before(node.id)
-        if total is None or node.operator.keeps_state:
+        if total is None or self._keeps_state(node):
             return
         keeps_rows = isinstance(node.operator, Sink | ColumnOperator | Drop | Rename | Cast)
         if not keeps_rows or len(self._graph.in_edges[node.id]) > 1:
@@ -133,15 +156,15 @@ class StreamQueries:
         return next(found, None)
 
     def _join_problems(self, node: StreamNode, join: Join) -> Iterator[Problem]:
-        left, right = (
-            any(e.source_id in self.unbounded for e in self._graph.in_edges[node.id] if e.type_number == number)
-            for number in (1, 2)
-        )
+        left, right = self._never_end(node.id)
         if left and right:
             message, allowed = "both its sides never end", "one side of bounded sources"
-        elif join.how in (
-            (JoinType.INNER,) if right else (JoinType.INNER, JoinType.LEFT, JoinType.SEMI, JoinType.ANTI)
-        ):
+            hint = (
+                'rows that are close in time: interval_join(…, times=("at", "paid"), lower="-1 hour", upper="1 hour")'
+            )
+            yield _at(node, message, allowed=allowed, hint=hint)
+            return
+        if join.how in ((JoinType.INNER,) if right else (JoinType.INNER, JoinType.LEFT, JoinType.SEMI, JoinType.ANTI)):
             return
         else:
             message = f"its type is {join.how.value}, and the {'left' if left else 'right'} side never ends"
@@ -151,7 +174,7 @@ class StreamQueries:
     def _state_problems(self, node: StreamNode) -> Iterator[Problem]:
         operator = node.operator
         before = list(self.before(node.id))
-        if other := next((each for each in before if each.operator.keeps_state and each.id in self.unbounded), None):
+        if other := next((each for each in before if self._keeps_state(each)), None):
             yield _at(
                 node,
                 f"it reads what '{other.declared_name}' computes, and both keep state",
@@ -169,25 +192,50 @@ class StreamQueries:
                 )
         elif isinstance(operator, WindowAggregate):
             yield from self._window_problems(node, operator, before)
+        elif isinstance(operator, IntervalJoin):
+            yield from self._interval_problems(node, operator)
+        elif isinstance(operator, Deduplicate):
+            yield from _deduplicate_problems(node, operator, self._watermarks(before))
 
     def _window_problems(
         self, node: StreamNode, operator: WindowAggregate, before: list[StreamNode]
     ) -> Iterator[Problem]:
         time = operator.window.time
-        marks = [n.operator for n in before if isinstance(n.operator, TimestampsAndWatermarks)]
-        how = f'assign_timestamps_and_watermarks("{time}", max_out_of_orderness="5 minutes")'
+        marks = self._watermarks(before)
         if not marks:
-            yield _at(node, "nothing says when its windows are complete", hint=f"before it: .{how}")
+            yield _at(node, "nothing says when its windows are complete", hint=f"before it: .{_marked(time)}")
         elif len(marks) > 1 or marks[0].time != time:
-            found = " and ".join(f"'{mark.time}'" for mark in marks)
             yield _at(
                 node,
-                f"its windows are over '{time}', and the event time is {found}",
+                f"its windows are over '{time}', and the event time is {_times(marks)}",
                 allowed="one event time",
-                hint=how,
+                hint=_marked(time),
             )
         if isinstance(operator.window, EventTimeSessionWindows) and not operator.keys:
             yield _at(node, "its windows are sessions of all rows", allowed="sessions by key: key_by(…).window(…)")
+
+    def _interval_problems(self, node: StreamNode, operator: IntervalJoin) -> Iterator[Problem]:
+        for number, side, time in ((1, "left", operator.left_time), (2, "right", operator.right_time)):
+            sources = [edge.source_id for edge in self._graph.in_edges[node.id] if edge.type_number == number]
+            nodes = {each.id: each for id in sources for each in (self._graph.node[id], *self.before(id))}
+            marks = self._watermarks(nodes.values())
+            if not marks:
+                message = f"nothing says when it may forget rows of its {side} side"
+                yield _at(node, message, hint=f"before it, on the {side} side: .{_marked(time)}")
+            elif len(marks) > 1 or marks[0].time != time:
+                yield _at(
+                    node,
+                    f"its {side} side is joined by '{time}', and the event time is {_times(marks)}",
+                    allowed="one event time for each side",
+                    hint=_marked(time),
+                )
+        for name, bound in (("lower", operator.lower), ("upper", operator.upper)):
+            if allowed := wrong_interval(bound):
+                yield _at(
+                    node,
+                    f"its {name} bound is {bound!r}, whose length varies, so that rows would never be forgotten",
+                    allowed=allowed,
+                )
 
     def _sink_problems(self, node: StreamNode, sink: Sink) -> Iterator[Problem]:
         if sink.mode not in _MODES or sink.single_file:
@@ -214,6 +262,31 @@ class StreamQueries:
             )
         if sink.partitions:
             yield _at(node, "it has partitions, which are those of a run", allowed="partition_by alone")
+
+
+def _deduplicate_problems(
+    node: StreamNode, operator: Deduplicate, marks: Sequence[TimestampsAndWatermarks]
+) -> Iterator[Problem]:
+    if operator.order_by:
+        yield _at(
+            node,
+            f"it keeps the first row of a key by {', '.join(operator.order_by)}, and a stream may have it later",
+            allowed="no order_by: the row that arrives first is kept",
+            hint=_INCREMENTS,
+        )
+    if not marks:
+        message = "nothing says when it may forget a key"
+        yield _at(node, message, hint=f"before it, with a column of times: .{_marked('at')}")
+    elif len(marks) > 1:
+        yield _at(node, f"the event time of its rows is {_times(marks)}", allowed="one event time")
+
+
+def _marked(time: str) -> str:
+    return f'assign_timestamps_and_watermarks("{time}", max_out_of_orderness="5 minutes")'
+
+
+def _times(marks: Sequence[TimestampsAndWatermarks]) -> str:
+    return " and ".join(f"'{mark.time}'" for mark in marks)
 
 
 def _source_problems(node: StreamNode, source: Source) -> Iterator[Problem]:

@@ -6,8 +6,10 @@ paid = env.from_source(Json("/in/paid", schema="id INT, paid TIMESTAMP"), "paid"
 rows = orders.interval_join(paid, on="id", times=("at", "paid"), lower="-1 hour", upper="1 hour")
 rows.sink_to(Parquet("/out"), mode="append")
 # graph-compiler validate says:
-# pipelines/close_times_of_two_streams.py: pipeline 'sales' has 1 problem
-#   Interval Join: it needs all rows of a run, and those of a stream never end
-#     allowed: operators on single rows, joins with bounded streams, aggregates by key, windows
-#     hint: a batch pipeline of what is new: only_new=True in place of unbounded=True
+# pipelines/close_times_of_two_streams.py: pipeline 'sales' has 2 problems
+#   Interval Join: nothing says when it may forget rows of its left side
+#     hint: before it, on the left side: .assign_timestamps_and_watermarks("at", max_out_of_orderness="5 minutes")
+#     declared at pipelines/close_times_of_two_streams.py:6
+#   Interval Join: nothing says when it may forget rows of its right side
+#     hint: before it, on the right side: .assign_timestamps_and_watermarks("paid", max_out_of_orderness="5 minutes")
 #     declared at pipelines/close_times_of_two_streams.py:6

@@ -6,7 +6,6 @@ rows = orders.deduplicate("id")
 rows.sink_to(Parquet("/out"), mode="append")
 # graph-compiler validate says:
 # pipelines/one_row_of_each_key_of_a_stream.py: pipeline 'sales' has 1 problem
-#   Deduplicate: it needs all rows of a run, and those of a stream never end
-#     allowed: operators on single rows, joins with bounded streams, aggregates by key, windows
-#     hint: a batch pipeline of what is new: only_new=True in place of unbounded=True
+#   Deduplicate: nothing says when it may forget a key
+#     hint: before it, with a column of times: .assign_timestamps_and_watermarks("at", max_out_of_orderness="5 minutes")
 #     declared at pipelines/one_row_of_each_key_of_a_stream.py:5

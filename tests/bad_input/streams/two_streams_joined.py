@@ -8,5 +8,5 @@ orders.join(paid, on="id").sink_to(Parquet("/out"), mode="append")
 # pipelines/two_streams_joined.py: pipeline 'sales' has 1 problem
 #   Join: both its sides never end
 #     allowed: one side of bounded sources
-#     hint: a batch pipeline of what is new: only_new=True in place of unbounded=True
+#     hint: rows that are close in time: interval_join(…, times=("at", "paid"), lower="-1 hour", upper="1 hour")
 #     declared at pipelines/two_streams_joined.py:6

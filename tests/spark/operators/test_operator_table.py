@@ -180,6 +180,17 @@ CASES = {
             .selectExpr("w.start AS window_start", "w.end AS window_end", "n")
         ),
     ),
+    "late rows of windows": Case(  # nothing of a batch is late
+        lambda s, _: (
+            s.with_columns(seen=SEEN)
+            .key_by("k")
+            .window(EventTimeSessionWindows("seen", "2 seconds"))
+            .side_output_late_data("late")
+            .aggregate(n="count(*)")
+            .get_side_output("late")
+        ),
+        lambda s, _: s.withColumn("seen", f.expr(SEEN)).limit(0),
+    ),
     "session window": Case(
         lambda s, _: (
             s.with_columns(seen=SEEN)

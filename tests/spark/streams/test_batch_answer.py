@@ -47,6 +47,16 @@ def windows(window: Window) -> Kind:
     return Kind(declare)
 
 
+def unique(*keys: str) -> Kind:
+    """Return rows with few different values, one of each: with their time, it is the same one as in a batch."""
+
+    def declare(rows: DataStream, _: DataStream) -> DataStream:
+        marked = rows.assign_timestamps_and_watermarks("at", max_out_of_orderness="20 minutes").drop("id", "price")
+        return marked.deduplicate(*keys)
+
+    return Kind(declare)
+
+
 KINDS = {
     "rows": Kind(lambda rows, _: rows.filter("id % 3 <> 0").with_columns(word="upper(word)").drop("at")),
     "joined": Kind(lambda rows, names: rows.join(names, on="word").select("id", "name")),
@@ -66,6 +76,8 @@ KINDS = {
     "tumbling": windows(TumblingEventTimeWindows("at", "30 minutes")),
     "offset": windows(TumblingEventTimeWindows("at", "1 hour", "7 minutes")),
     "sliding": windows(SlidingEventTimeWindows("at", "1 hour", "20 minutes")),
+    "unique rows": unique(),
+    "unique keys": unique("word", "at"),
     "sessions": windows(EventTimeSessionWindows("at", "10 minutes")),
 }
 

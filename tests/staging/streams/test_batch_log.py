@@ -21,8 +21,9 @@ from graph_compiler.staging.streams.batch_log import (
     nothing_arrived,
     offsets_of,
     partitions_of,
+    watermark_of,
 )
-from graph_compiler.staging.streams.checkpoint import Checkpoint, known_streams
+from graph_compiler.staging.streams.checkpoint import Checkpoint, CheckpointError, known_streams
 from graph_compiler.staging.streams.savepoints import begin_with_savepoint, take_savepoint
 
 STORE, RUN = LocalStore(), RunIdentity.own("shop", "one")
@@ -71,6 +72,19 @@ def test_files_of_batches_are_those_of_the_log(checkpoint: Path, tmp_path: Path)
     ((path, _),) = files_of(STORE, f"{checkpoint}/sources/0", [1])
     assert path == f"file://{tmp_path}/in/1 é%.json"
     assert len(list(files_of(STORE, f"{checkpoint}/sources/0", [0, 1, 7]))) == 2
+
+
+def test_the_watermark_of_a_batch_is_that_of_the_log(tmp_path: Path) -> None:
+    (tmp_path / "offsets").mkdir()
+    (tmp_path / "offsets/7").write_text('v1\n{"batchWatermarkMs":1700,"batchTimestampMs":1,"conf":{}}\n-')
+    assert watermark_of(STORE, str(tmp_path), 7) == 1700
+    assert watermark_of(STORE, str(tmp_path), -1) == 0
+    with pytest.raises(CheckpointError, match="has no watermark of batch 6"):
+        watermark_of(STORE, str(tmp_path), 6)
+    several = '{"spark.sql.streaming.statefulOperator.allowMultiple":"false"}'
+    (tmp_path / "offsets/8").write_text(f'v1\n{{"batchWatermarkMs":1,"conf":{several}}}\n-')
+    with pytest.raises(CheckpointError, match="allowMultiple=false, and another watermark finds its late rows"):
+        watermark_of(STORE, str(tmp_path), 8)
 
 
 def test_a_compacted_log_has_all_before(tmp_path: Path) -> None:

@@ -94,10 +94,12 @@ class Join(Operator):
 class IntervalJoin(Operator):
     """Joins rows with the same key and close times: right time between left time + `lower` and left time + `upper`.
 
-    Both bounds are inclusive, such as `-5 minutes`, `1 hour`. The join is inner, as in Flink.
+    Both bounds are inclusive, such as `-5 minutes`, `1 hour`. The join is inner, as in Flink. If both inputs are
+    streams, rows wait for those of the other side until the watermark has passed their bounds.
     """
 
     default_name: ClassVar[str] = "Interval Join"
+    keeps_state: ClassVar[bool] = True
     on: tuple[tuple[str, str], ...]
     left_time: str
     right_time: str

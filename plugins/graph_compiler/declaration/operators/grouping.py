@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
@@ -11,6 +11,7 @@ from graph_compiler.declaration.operators.column_uses import ColumnUse, computed
 from graph_compiler.declaration.operators.known_columns import Known, KnownColumn, named_columns, names_twice, type_of
 from graph_compiler.declaration.windows import Window
 from graph_compiler.errors import Problem
+from graph_compiler.extensions import UNSAID
 
 _NO_AGGREGATES = Problem(message="it has no columns", allowed='at least one, by name: flights="count(*)"')
 
@@ -79,7 +80,10 @@ class AggregateAll(Operator):
 
 @dataclass(frozen=True, slots=True)
 class WindowAggregate(Operator):
-    """One row for each key and window: the keys, `window_start`, `window_end`, then the aggregates."""
+    """One row for each key and window: the keys, `window_start`, `window_end`, then the aggregates.
+
+    On a stream, rows of which all windows are complete go to the side output `late_data`, if it is named.
+    """
 
     default_name: ClassVar[str] = "Window"
     keeps_state: ClassVar[bool] = True
@@ -87,6 +91,14 @@ class WindowAggregate(Operator):
     keys: tuple[str, ...]
     window: Window
     aggregates: tuple[tuple[str, str], ...]
+    late_data: str | None = field(default=None, metadata={UNSAID: True})
+
+    def columns_aside(self, inputs: Sequence[Known]) -> Known:
+        return inputs[0]
+
+    def output_tags(self) -> tuple[str, ...]:
+        late = () if self.late_data is None else (self.late_data,)
+        return (*late, *self.attributes.output_tags)
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
         known = inputs[0] or ()
@@ -114,10 +126,12 @@ class WindowAggregate(Operator):
 class Deduplicate(Operator):
     """Keeps one row for each key: the first by `order_by`, with ties broken by the other columns; else any row.
 
-    Without keys, rows that are equal in all columns become one.
+    Without keys, rows that are equal in all columns become one. On a stream, the row of a key that arrives first is
+    kept, and a key is forgotten once the watermark has passed it.
     """
 
     default_name: ClassVar[str] = "Deduplicate"
+    keeps_state: ClassVar[bool] = True
     keys: tuple[str, ...] = ()
     order_by: tuple[str, ...] = ()
 

@@ -57,6 +57,7 @@ _CUMULATED = '`with_columns(so_far="max(amount) OVER (ORDER BY id)")`, and other
 _PLOT = f"write the rows, {_SINK}, and draw them elsewhere"
 _ZONE = "`with_columns(local=\"from_utc_timestamp(at, 'Europe/Vienna')\")`"
 _ZONE_TO = "`with_columns(utc=\"to_utc_timestamp(at, 'Europe/Vienna')\")`"
+_LATENESS = "leave it out: a window is published once. max_out_of_orderness waits, side_output_late_data has later rows"
 _WATERMARKS = (
     "leave it out: a batch has all its rows. "
     'Windows: `key_by("country").window(TumblingEventTimeWindows("at", "1 hour")).aggregate(n="count(*)")`'
@@ -407,11 +408,11 @@ _PYFLINK: Mapping[str, str] = {
     "min_by": '`deduplicate("country", order_by="amount")`',
     "reinterpret_as_keyed_stream": _BY_KEY,
     # WindowedStream, JoinedStreams and ConnectedStreams
-    "allowed_lateness": _WATERMARKS,
+    "allowed_lateness": _LATENESS,
     "co_group": "`connect(other).transform(function)`, with an importable function of two DataFrames",
     "equal_to": '`join(other, on="id")`',
     "evictor": _WATERMARKS,
-    "side_output_late_data": _WATERMARKS,
+    "side_output_late_data": 'call it on windows: `window(…).side_output_late_data("late")`, before aggregate',
     "trigger": _WATERMARKS,
 }
 """For each name of PyFlink that no other table has."""

@@ -82,7 +82,7 @@ class DataStream(RowMethods, FunctionMethods, ContractMethods, PartitioningMetho
         """Keep one row for each key, the first by `order_by`: `deduplicate("user", order_by="seen DESC")`.
 
         Without keys, rows that are equal in all columns become one. Without an order, any row of a key is kept, which
-        may be a different one each time.
+        may be a different one each time. On a stream, it needs a watermark (docs/streaming.md).
         """
         order = (order_by,) if isinstance(order_by, str) else tuple(order_by)
         return self._hashed(keys)._one_input(Deduplicate(keys, order), state_keys=keys)
@@ -216,10 +216,11 @@ class WindowedStream(Guided):
     _noun: ClassVar[str] = "the result of window"
     _for_streams: ClassVar[str] = 'call `aggregate(n="count(*)")` first: it returns a stream'
 
-    def __init__(self, stream: DataStream, keys: tuple[str, ...], window: Window) -> None:
+    def __init__(self, stream: DataStream, keys: tuple[str, ...], window: Window, late_data: str | None = None) -> None:
         self._stream = stream
         self._keys = keys
         self._window = window
+        self._late_data = late_data
 
     @property
     def environment(self) -> StreamExecutionEnvironment:
@@ -230,8 +231,14 @@ class WindowedStream(Guided):
         """Refuse a call."""
         self._stream.refuse(message, allowed=allowed, hint=hint)
 
+    def side_output_late_data(self, tag: str) -> WindowedStream:
+        """Keep rows of a stream that come after their windows were complete: `get_side_output(tag)` of the result."""
+        if not tag.strip():
+            self.refuse("side_output_late_data was given no tag", allowed='the tag of a side output: "late"')
+        return WindowedStream(self._stream, self._keys, self._window, tag)
+
     def aggregate(self, aggregates: _Columns = None, /, **expressions: str) -> DataStream:
         """Return one row for each key and window: the keys, `window_start`, `window_end`, then the aggregates."""
         columns = (*(aggregates or {}).items(), *expressions.items())
-        operator = WindowAggregate(self._keys, self._window, columns)
+        operator = WindowAggregate(self._keys, self._window, columns, late_data=self._late_data)
         return self._stream._one_input(operator, state_keys=self._keys)

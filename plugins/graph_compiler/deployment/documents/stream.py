@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from graph_compiler.extensions import UNSAID
-from graph_compiler.identifiers import OperatorId, listing, shown
+from graph_compiler.identifiers import OperatorId, counted, listing, shown
 
 VERSION = 1
 
@@ -268,18 +268,28 @@ class DriverTurn:
 class PublishedBatch:
     """A batch that an execution has published, for its report: the rows of all sinks.
 
-    `seconds` is how long it took, with its publication.
+    `seconds` is how long it took, with its publication. `late` rows, or more, came too late for what keeps state, and
+    no side output has them.
     """
 
     number: int
     rows: int
     seconds: float
+    late: int = field(default=0, metadata={UNSAID: True})
 
 
 def batch_words(batches: Sequence[PublishedBatch]) -> Iterator[str]:
-    """Yield what batches have published, as one line if there are any."""
+    """Yield what batches have published, as one line if there are any; and how many late rows were left out."""
     if batches:
         first, last = batches[0].number, batches[-1].number
         numbers = f"batch {last}" if first == last else f"batches {first} to {last}"
         rows = sum(each.rows for each in batches)
         yield f"{numbers}: {rows:,} rows, {max(each.seconds for each in batches):.1f} s at most"
+    yield from late_words(sum(each.late for each in batches))
+
+
+def late_words(late: int) -> Iterator[str]:
+    """Yield how many rows were left out because they were late, as one line if there were any."""
+    if late:
+        verb = "was" if late == 1 else "were"
+        yield f"at least {counted(late, 'late row')} {verb} left out: the watermark had passed their time"

@@ -113,7 +113,7 @@ _KIND_TYPES: Mapping[Any, Any] = {
 SPECS = (ResourceSpec, SlotSharingGroup, Merge)
 """Values that are written as a mapping of their arguments, without a key of their own."""
 STREAMS = (DataStream, KeyedStream, WindowedStream, ConnectedStreams)
-PREFIXES = ("connect", "key_by", "grouping_sets", "rollup", "cube", "window", "window_all")
+PREFIXES = ("connect", "key_by", "grouping_sets", "rollup", "cube", "window", "window_all", "side_output_late_data")
 """Calls that may be in the same step as the call after them, in this order."""
 _BEHIND_KEYS = ("transform", "map_partitions", "process", "iterate", "apply", "apply_in_pandas", "reduce", "aggregate")
 _PREFIXED = {**dict.fromkeys(_BEHIND_KEYS, ("key_by",)), "transform": ("connect", "key_by"), "aggregate": PREFIXES[1:]}

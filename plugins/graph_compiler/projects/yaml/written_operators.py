@@ -179,7 +179,10 @@ VALUES: Mapping[tuple[type[Operator], str], Callable[[Any], object]] = {
 BEFORE: Mapping[type[Operator], Callable[[Any, list[Any]], Step]] = {
     Aggregate: lambda operator, _: {"grouping_sets": operator.grouping_sets},
     Transform: lambda _, others: {"connect": others or None},
-    WindowAggregate: lambda operator, _: {"window" if operator.keys else "window_all": operator.window},
+    WindowAggregate: lambda operator, _: {
+        "window" if operator.keys else "window_all": operator.window,
+        "side_output_late_data": operator.late_data,
+    },
 }
 """Calls before an operator's own that its value keeps: they make no transformation."""
 

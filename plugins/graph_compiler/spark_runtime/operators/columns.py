@@ -13,6 +13,8 @@ from graph_compiler.identifiers import did_you_mean, listing
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.columns.exact_casts import cast_to_share, share_a_type
 
+_DELAY = "spark.watermarkDelayMs"
+"""What Spark adds to the column of a watermark (`EventTimeWatermark.delayKey`: 4.1 to 4.3)."""
 _Pair = tuple[StructField, StructField]
 
 
@@ -51,6 +53,11 @@ def require_new_columns(known: Iterable[str], new: Iterable[str], verb: str) -> 
 def has_column(rows: DataFrame, name: str) -> bool:
     """Whether a column exists, ignoring case."""
     return name.lower() in (column.lower() for column in rows.columns)
+
+
+def event_times(rows: DataFrame) -> frozenset[str]:
+    """Return the columns of a stream that are its event time, in lower case."""
+    return frozenset(field.name.lower() for field in rows.schema.fields if _DELAY in field.metadata)
 
 
 def require_comparable(left: DataFrame, right: DataFrame, pairs: Iterable[tuple[str, str]]) -> None:

@@ -24,6 +24,7 @@ from graph_compiler.spark_runtime.columns.alignment import align, by_name, unite
 from graph_compiler.spark_runtime.columns.schema_change import find_changes
 from graph_compiler.spark_runtime.operators.columns import (
     ColumnsError,
+    event_times,
     has_column,
     require_columns,
     require_common_types,
@@ -53,6 +54,13 @@ def _(operator: Join, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 def _(operator: IntervalJoin, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     require_columns(inputs[0], (operator.left_time,), "the left side")
     require_columns(inputs[1], (operator.right_time,), "the right side")
+    if all(rows.isStreaming for rows in inputs):
+        for rows, side, time in zip(inputs, ("left", "right"), (operator.left_time, operator.right_time), strict=True):
+            if time.lower() not in event_times(rows):
+                raise ColumnsError(
+                    f"'{time}' of the {side} side is not the event time any more, and rows would never be forgotten",
+                    "keep the column of assign_timestamps_and_watermarks(…) as it is, or call it just before",
+                )
     left, right = f"`left`.{quoted(operator.left_time)}", f"`right`.{quoted(operator.right_time)}"
     bounds = [f"{left} + INTERVAL '{bound}'" for bound in (operator.lower, operator.upper)]
     condition = f"{right} BETWEEN {bounds[0]} AND {bounds[1]}"

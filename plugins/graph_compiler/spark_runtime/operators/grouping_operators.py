@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
+from pyspark.sql.functions import expr
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
 
 from graph_compiler.declaration.operators import Aggregate, AggregateAll, Deduplicate, WindowAggregate
 from graph_compiler.identifiers import quoted
-from graph_compiler.spark_runtime.operators.columns import require_columns
-from graph_compiler.spark_runtime.operators.scope import Scope, listed, main_output
+from graph_compiler.spark_runtime.operators.columns import ColumnsError, event_times, require_columns
+from graph_compiler.spark_runtime.operators.scope import Scope, all_outputs, listed, main_output
+from graph_compiler.spark_runtime.spark_internals.java import lit
 
 _RANK = "graph_compiler_rank"
 
@@ -39,10 +41,19 @@ def _(operator: WindowAggregate, inputs: list[DataFrame], scope: Scope) -> DataF
     return scope.select(columns, inputs[0], f"GROUP BY {', '.join([*keys, window])}")
 
 
+@all_outputs.register
+def _(operator: WindowAggregate, inputs: list[DataFrame], scope: Scope) -> dict[str | None, DataFrame]:
+    rows = inputs[0]
+    is_late = lit(False) if scope.passed is None else expr(operator.window.last_end()) <= scope.passed
+    return {None: main_output(operator, inputs, scope), operator.late_data: rows.where(is_late)}
+
+
 @main_output.register
 def _(operator: Deduplicate, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     rows = inputs[0]
     require_columns(rows, operator.keys)
+    if rows.isStreaming:
+        return _first_to_arrive(operator, rows)
     if not operator.order_by:
         return rows.dropDuplicates(list(operator.keys)) if operator.keys else rows.distinct()
     keys = {key.lower() for key in operator.keys}
@@ -55,6 +66,23 @@ def _(operator: Deduplicate, inputs: list[DataFrame], scope: Scope) -> DataFrame
     window = f"OVER (PARTITION BY {listed(operator.keys)} ORDER BY {order})"
     ranked = scope.select(f"*, row_number() {window} AS {_RANK}", rows)
     return ranked.where(f"{_RANK} = 1").drop(_RANK)
+
+
+def _first_to_arrive(operator: Deduplicate, rows: DataFrame) -> DataFrame:
+    """Return the rows of a stream that are the first of their key; raises ColumnsError if no column is the event time.
+
+    If that is one of the keys, equal rows have equal times, and what the watermark has passed cannot come again. Else
+    Spark remembers a key for as long as rows may be out of order, behind the time of the row that it has kept.
+    """
+    if not (times := event_times(rows)):
+        raise ColumnsError(
+            "none of its columns is the event time any more, and keys would never be forgotten",
+            "keep the column of assign_timestamps_and_watermarks(…) as it is, or call it just before",
+        )
+    keys = list(operator.keys)
+    if not keys or not times.isdisjoint(key.lower() for key in keys):
+        return rows.dropDuplicates(keys or None)
+    return rows.dropDuplicatesWithinWatermark(keys)
 
 
 def _is_orderable(type: DataType) -> bool:

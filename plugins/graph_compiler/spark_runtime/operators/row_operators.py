@@ -62,7 +62,8 @@ def _(operator: WithColumns, inputs: list[DataFrame], scope: Scope) -> DataFrame
 @main_output.register
 def _(operator: TimestampsAndWatermarks, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     require_columns(inputs[0], (operator.time,))
-    return inputs[0].withWatermark(operator.time, operator.max_out_of_orderness)
+    marked = inputs[0].withWatermark(operator.time, operator.max_out_of_orderness)
+    return marked if inputs[0].isStreaming else inputs[0]  # nothing of a batch is late, nor is a stream that joins it
 
 
 @main_output.register

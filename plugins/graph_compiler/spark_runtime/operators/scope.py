@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import singledispatch
 
 from pyspark.errors import ParseException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.operators import Operator
@@ -58,6 +58,8 @@ class Scope:
     """Whether two queries over the same rows may see different ones."""
     counts_apart: bool = False
     inputs_vary: bool = False
+    passed: Column | None = None
+    """The time that the watermark of a stream has passed, by which Spark finds late rows; None in a batch."""
 
     def select(self, columns: str, rows: DataFrame, clauses: str = "") -> DataFrame:
         """Return `SELECT columns FROM rows clauses`, parameters bound."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import attrgetter
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector, FileConnector
@@ -91,6 +91,8 @@ class RegionEvaluation:
     increment: Callable[[OperatorDescriptor, Connector], Connector] = unpinned
     """Returns a source that reads only what is new as its run reads it; others unchanged."""
     is_dry: bool = False
+    passed: Column | None = None
+    """The time that the watermark of a stream has passed."""
     outputs: dict[Output, DataFrame] = field(default_factory=dict)
     variations: Variations = field(default_factory=Variations)
     listings: list[tuple[OperatorDescriptor, ListedFiles]] = field(default_factory=list)
@@ -177,6 +179,7 @@ class RegionEvaluation:
             is_dry=self.is_dry,
             counts_apart=operator.node_id in self._apart,
             inputs_vary=bool(inherited),
+            passed=self.passed,
         )
         splits = any(self._readers[operator.node_id, tag] for tag in operator.operator.output_tags())
         if inherited and (splits or self._counts_apart_and_is_read(operator)):  # it reads its inputs several times

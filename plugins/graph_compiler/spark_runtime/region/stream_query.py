@@ -10,19 +10,20 @@ sources, and the ledgers of targets know it by stream and number. So it is publi
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, struct
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.connectors.connector import WhenReadTwice
-from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.declaration.operators import Sink, Source, WindowAggregate
 from graph_compiler.deployment.documents.descriptor import (
     InputDescriptor,
     OperatorDescriptor,
@@ -32,7 +33,7 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.jvm_settings import SHUFFLE_PARTITIONS
 from graph_compiler.deployment.documents.report import Output, Phase
 from graph_compiler.deployment.documents.staging_layout import StreamLayout
-from graph_compiler.deployment.documents.stream import PublishedBatch, StreamQuery
+from graph_compiler.deployment.documents.stream import PublishedBatch, StreamQuery, late_words
 from graph_compiler.errors import RepeatedReadError
 from graph_compiler.identifiers import counted, quoted
 from graph_compiler.spark_runtime.connectors.arriving.arriving_source import SOURCE, ArrivingSource, arriving
@@ -48,16 +49,21 @@ from graph_compiler.spark_runtime.region.seams import PRODUCTION, Seams
 from graph_compiler.spark_runtime.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
-from graph_compiler.spark_runtime.spark_internals.java import lit
+from graph_compiler.spark_runtime.spark_internals.java import ChangingNumber, lit
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import stream_sources
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.staging_store import StagingStore
-from graph_compiler.staging.streams.batch_log import partitions_of, uncommitted_batch
+from graph_compiler.staging.streams.batch_log import last_begun, partitions_of, uncommitted_batch, watermark_of
 from graph_compiler.staging.streams.checkpoint import Checkpoint, CheckpointError, savepoint_of
 from graph_compiler.staging.streams.savepoints import begin_with_savepoint
 
 LOG = program_log.logger(__name__)
 _NUMBER, _ROW = "graph_compiler_output", "graph_compiler_row_"
+_LATE_AS_EACH_ROW = {
+    "spark.sql.streaming.statefulOperator.allowMultiple": "true",
+    "spark.sql.streaming.sessionWindow.merge.sessions.in.local.partition": "false",
+}
+"""Spark's defaults, with which rows are late by the watermark of the batch before, each by its own windows."""
 _MOST_BATCHES = 200
 """How many of its batches, and of their actions, a report names: the last ones."""
 
@@ -104,13 +110,14 @@ def run_stream(
         for each in task.region.operators
         if isinstance(each.operator, Source) and each.operator.unbounded
     }
-    run = RegionRun(area=area, metrics=metrics, evaluation=_evaluation(task, spark, seams, sources))
+    passed = ChangingNumber(spark) if any(map(_late_tag, task.region.operators)) else None
+    run = RegionRun(area=area, metrics=metrics, evaluation=_evaluation(task, spark, seams, sources, passed))
     initialize_on_master(task.region.vertices, spark, run.running)
     layout = StreamLayout(root=task.staging_root, owner=task.identity.owner)
     if task.region.savepoint is not None:
         begin_with_savepoint(store, layout, query, task.region.savepoint)
     checkpoint = Checkpoint.open(store, task.staging_root, task.identity, task.attempt.execution_id, query)
-    stream = _Stream(task=task, store=store, run=run, seams=seams, checkpoint=checkpoint, spark=spark)
+    stream = _Stream(task=task, store=store, run=run, seams=seams, checkpoint=checkpoint, spark=spark, passed=passed)
     stream.publish_all(query, sources)
     return RegionResult(
         outputs=tuple(stream.outputs.values()),
@@ -120,7 +127,7 @@ def run_stream(
         sources=(),
         uncompared=(),
         schemas=run.evaluation.source_schemas(),
-        batches=tuple(stream.batches),
+        batches=stream.published(),
     )
 
 
@@ -134,6 +141,8 @@ class _Stream:
     run: RegionRun
     seams: Seams
     checkpoint: Checkpoint
+    passed: ChangingNumber | None
+    """What the watermark has passed, in microseconds since 1970, if a side output has late rows."""
     outputs: dict[str, Output] = field(default_factory=dict)
     batches: list[PublishedBatch] = field(default_factory=list)
     _region: RegionDescriptor = field(init=False)
@@ -142,6 +151,8 @@ class _Stream:
     _repeated: int | None = None
     """The batch that an earlier execution has begun."""
     _failure: BaseException | None = None
+    _query: StreamingQuery | None = None
+    _late: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._region = region_of_batch(self.task.region)
@@ -154,16 +165,46 @@ class _Stream:
                 run.evaluate(operator)
         *_, last = (each for each in operators.values() if isinstance(each.operator, Sink))
         self._repeated = uncommitted_batch(self.store, self.checkpoint.folder)
-        with run.running(last, Phase.PREPARE), pinned(self.spark, _partitions(self.task.region, self.spark)):
-            started = self._start(query, sources)  # it has a copy of the session from now on
+        begun = last_begun(self.store, self.checkpoint.folder)
+        self._let_pass(-1 if begun is None else begun if self._repeated is None else begun - 1)
+        settings = {**_partitions(self.task.region, self.spark), **(_LATE_AS_EACH_ROW if self.passed else {})}
+        with run.running(last, Phase.PREPARE), pinned(self.spark, settings):
+            started = self._query = self._start(query, sources)  # it has a copy of the session from now on
         try:
             started.awaitTermination()
+            self._note_late(started.recentProgress)
         except BaseException:
             if self._failure is not None:  # Spark has only its text
                 raise self._failure  # noqa: B904  # its cause is that of its operator
             raise
         finally:
             started.stop()
+
+    def published(self) -> tuple[PublishedBatch, ...]:
+        """Return the last batches, each with its late rows; warn of those of all."""
+        for line in late_words(sum(self._late.values())):
+            LOG.warning(line)
+        return tuple(replace(each, late=self._late.get(each.number, 0)) for each in self.batches)
+
+    def _let_pass(self, number: int) -> None:
+        """Let late rows of the next batch be those that the watermark of a batch has passed, as for Spark."""
+        if self.passed is not None:
+            self.passed.change(watermark_of(self.store, self.checkpoint.folder, number) * 1000)
+
+    def _note_late(self, progress: Iterable[StreamingQueryProgress]) -> None:
+        """Note how many late rows Spark has left out: what a task has put together for one window counts as one."""
+        if not self._sets_all_aside:
+            for batch in progress:
+                dropped = (state.numRowsDroppedByWatermark for state in batch.stateOperators)
+                self._late[batch.batchId] = max(dropped, default=0)
+
+    @property
+    def _sets_all_aside(self) -> bool:
+        """Whether side outputs have all late rows, and so their number, too."""
+        region = self.task.region
+        states = {each.operator_id for each in region.stream.state} if region.stream else set()
+        stateful = (each for each in region.operators if each.operator_id in states)
+        return all((each.node_id, _late_tag(each) or "") in self.run.evaluation.outputs for each in stateful)
 
     def _start(self, query: StreamQuery, sources: Mapping[int, ArrivingSource]) -> StreamingQuery:
         rows = self._rows_of_all()
@@ -230,6 +271,9 @@ class _Stream:
         for output in result.outputs:
             before = self.outputs.get(output.name)
             self.outputs[output.name] = output if before is None else _added(before, output)
+        self._let_pass(number)
+        if self._query is not None and (last := self._query.lastProgress) is not None:
+            self._note_late([last])  # that of the batch before: Spark remembers the last hundred
         published = sum(output.rows for output in result.outputs)
         self.batches.append(PublishedBatch(number=number, rows=published, seconds=round(time.monotonic() - began, 3)))
         del self.batches[:-_MOST_BATCHES]
@@ -324,12 +368,21 @@ def _given(region: RegionDescriptor, rows: DataFrame) -> Mapping[Connector, Data
     }
 
 
+def _late_tag(operator: OperatorDescriptor) -> str | None:
+    """Return the side output of an operator's late rows."""
+    return operator.operator.late_data if isinstance(operator.operator, WindowAggregate) else None
+
+
 def _added(before: Output, output: Output) -> Output:
     return replace(output, rows=before.rows + output.rows, bytes=before.bytes + output.bytes)
 
 
 def _evaluation(
-    task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seams, sources: Mapping[int, ArrivingSource]
+    task: TaskDeploymentDescriptor,
+    spark: SparkSession,
+    seams: Seams,
+    sources: Mapping[int, ArrivingSource],
+    passed: ChangingNumber | None,
 ) -> RegionEvaluation:
     def arrives(operator: OperatorDescriptor, connector: Connector) -> Connector:
         return _ArrivingRows(operator.node_id) if operator.node_id in sources else connector
@@ -355,6 +408,7 @@ def _evaluation(
         materialize=fix,
         stop_clock=lambda _operator, rows: rows,  # Spark's own is that of the batch, also when it is repeated
         contracts=[],
+        passed=None if passed is None else passed.column,
     )
 
 

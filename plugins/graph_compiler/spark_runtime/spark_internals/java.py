@@ -22,6 +22,7 @@ from pyspark.sql import Column, SparkSession, types
 from pyspark.sql.functions import builtin
 
 __all__ = [
+    "ChangingNumber",
     "JavaClass",
     "Py4JError",
     "Py4JJavaError",
@@ -239,6 +240,27 @@ def lit(col: Any) -> Column:
     if isinstance(col, list | Enum) or "numpy" in sys.modules:
         return _LIT(col)
     return builtin._invoke_function("lit", col)
+
+
+class ChangingNumber:
+    """A number in plans that the driver may change: what Spark plans later has the new one, folded into a constant.
+
+    `UnsafeArrayData.setLong`, `Literal`, `ExpressionUtils.column`: 4.1 to 4.3 classic. The literal is an array of one
+    number, whose content Catalyst does not copy.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        catalyst, types_of_spark = "org.apache.spark.sql.catalyst.expressions", "org.apache.spark.sql.types.DataTypes"
+        arrays = java_class(spark, f"{catalyst}.UnsafeArrayData")
+        kinds = java_class(spark, types_of_spark)
+        self._numbers = arrays.fromPrimitiveArray(java_array(java_class(spark, "long"), 0))
+        array = java_class(spark, f"{catalyst}.Literal")(self._numbers, kinds.createArrayType(kinds.LongType, False))
+        columns = java_class(spark, "org.apache.spark.sql.classic.ExpressionUtils")
+        self.column = Column(columns.column(array)).getItem(0)
+
+    def change(self, number: int) -> None:
+        """Let it be another number in what is planned from now on."""
+        self._numbers.setLong(0, number)
 
 
 def look_for_numpy_only_if_loaded() -> None:

@@ -25,10 +25,11 @@ from graph_compiler.deployment.documents.stream import SavepointRestoreSettings,
 from graph_compiler.staging.publications.listing import is_hidden
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
-from graph_compiler.staging.streams.checkpoint import has_begun, last_batch, last_query
+from graph_compiler.staging.streams.checkpoint import CheckpointError, has_begun, last_batch, last_query
 
 _MOST_BYTES = 1 << 30
 _COMPACT = ".compact"
+_SEVERAL_STATES = "spark.sql.streaming.statefulOperator.allowMultiple"
 OF_SOURCES = 2
 """The line of a document of offsets from which each is that of a source."""
 
@@ -55,6 +56,27 @@ def partitions_of(store: StagingStore, checkpoint: str) -> int | None:
         return int(json.loads(lines[1])["conf"][SHUFFLE_PARTITIONS])
     except (LookupError, ValueError, TypeError):
         return None
+
+
+def watermark_of(store: StagingStore, checkpoint: str, batch: int) -> int:
+    """Return the watermark with which a batch began, in milliseconds since 1970: 0 before the first one.
+
+    By it the next batch finds late rows (`WatermarkPropagator`: 4.1 to 4.3). Raises CheckpointError if it is not there,
+    or if a setting makes late rows those of another watermark.
+    """
+    if batch < 0:
+        return 0
+    content = store.get(f"{checkpoint}/offsets/{batch}", most=_MOST_BYTES)
+    line = "" if content is None else content.decode().splitlines()[1]
+    if content is None or not line.startswith("{"):
+        raise CheckpointError(f"{checkpoint} has no watermark of batch {batch}, which late rows of the next one need")
+    found = json.loads(line)
+    if found.get("conf", {}).get(_SEVERAL_STATES) == "false":
+        raise CheckpointError(
+            f"the checkpoint was made with {_SEVERAL_STATES}=false, and another watermark finds its late rows\n"
+            "  allowed: true, which is Spark's default\n  hint: leave out the side output of late rows"
+        )
+    return int(found["batchWatermarkMs"])
 
 
 def files_of(store: StagingStore, folder: str, numbers: Iterable[int]) -> Iterator[tuple[str, int]]:
