@@ -26,7 +26,7 @@ NEEDS_NOTHING := -m 'not ($(NEEDS_SOME) or long or browser)'
 # What `make test-all` runs, what `make test-long` runs, and what has a command of its own.
 NOT_QUICK := ci or long or browser or cluster or yarn or kubernetes or openlineage or objects or hdfs or compose or versions or lake or kafka
 
-.PHONY: help run ui up down down-all explain env test test-all test-core test-long test-browser test-cluster test-yarn test-kubernetes test-openlineage test-objects test-hdfs test-kafka test-lake test-lake-kills test-lake-machine test-lake-cost test-stream-kills test-stream-cost test-versions test-matrix test-compose test-faults test-faults-in-bucket test-faults-in-hdfs test-machine test-mends stale mutants bench lint format lock web web-check clean
+.PHONY: help run ui up down down-all explain env test test-all test-core test-long test-browser test-cluster test-yarn test-kubernetes test-openlineage test-objects test-hdfs test-kafka test-kafka-kills test-lake test-lake-kills test-lake-machine test-lake-cost test-stream-kills test-stream-cost test-versions test-matrix test-compose test-faults test-faults-in-bucket test-faults-in-hdfs test-machine test-mends stale mutants bench lint format lock web web-check clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -101,6 +101,10 @@ KAFKA_JARS = for part in broker connector; do \
 test-kafka: $(READY) $(KAFKA_READY) ## read topics of a broker on this host, as streams, and remove what they have (needs Maven and Maven Central)
 	@$(KAFKA_JARS)
 	@$(WITH_KAFKA) $(BIN)/python -m pytest -m kafka $(ARGS)
+
+test-kafka-kills: $(READY) $(KAFKA_READY) ## the same kills as those of test-stream-kills, with a topic of Kafka as the source (needs Maven and Maven Central); ARGS="--cases 60 --seed 1"
+	@$(KAFKA_JARS)
+	@$(WITH_KAFKA) $(BIN)/python -m tests.spark.streams.kills --source kafka $(ARGS)
 
 # Before .venv on the import path: a Spark that the table formats run on, and what asks tables without Spark.
 WITH_LAKE = PYTHONPATH="$$(echo $(CURDIR)/.venv-spark-$(LAKE)/lib/python*/site-packages):$$(echo $(CURDIR)/.venv-tables/lib/python*/site-packages):$$PYTHONPATH" \

@@ -24,6 +24,7 @@ from typing import Any
 import duckdb
 
 from tests.harness.driver_processes import Driver, wait_until_stopped
+from tests.harness.kafka_broker import Broker, running_broker
 from tests.harness.position_runs import write
 from tests.harness.postgres import PASSWORD, Postgres, running_postgres
 from tests.spark.streams.one_stream import POINTS
@@ -74,24 +75,28 @@ def rows_of(file: int, chance: random.Random) -> Rows:
     ]
 
 
-def arrive(folder: Path, file: int, rows: Rows) -> None:
-    """Let a file arrive."""
+def arrive(folder: Path, file: int, rows: Rows, broker: Broker | None) -> None:
+    """Let a file arrive, or as many records of a topic."""
     written = (
         {"id": id, "word": word, "at": (BEGIN + timedelta(minutes=minute)).isoformat(), "n": n}
         for id, word, minute, n in rows
     )
-    write(folder / "in" / f"{file:03}.json", *written)
+    if broker is None:
+        write(folder / "in" / f"{file:03}.json", *written)
+    else:
+        broker.send("rows", *written, partition=file % 2)
 
 
-def carry_out(case: Case, folder: Path, server: Postgres | None) -> list[str]:
+def carry_out(case: Case, folder: Path, server: Postgres | None, broker: Broker | None) -> list[str]:
     """Run a case; return what is wrong, nothing if all is right."""
     chance = random.Random(case.number)
     url = None if server is None else server.url
     world: dict[str, Any] = {"folder": str(folder), "kind": case.kind, "url": url}
+    world["servers"] = None if broker is None else broker.servers
     all_rows: Rows = []
     for file in range(case.files):
         all_rows += (new := rows_of(file, chance))
-        arrive(folder, file, new)
+        arrive(folder, file, new, broker)
     victim = Driver.start(MODULE, world, **{"try": 0, "point": case.point, "when": case.when, "signal": case.signal})
     try:
         victim.hear()
@@ -104,14 +109,14 @@ def carry_out(case: Case, folder: Path, server: Postgres | None) -> list[str]:
         elif heard != ("ended", []) or case.when != "during":
             return [f"the fault did not happen: {heard}"]
         all_rows += (new := rows_of(case.files, chance))
-        arrive(folder, case.files, new)
-        wrong = _succeed(case, world, victim, all_rows)
+        arrive(folder, case.files, new, broker)
+        wrong = _succeed(case, world, victim, all_rows, broker)
     finally:
         victim.end()
     return [*wrong, *_differences(case, folder, server, all_rows)]
 
 
-def _succeed(case: Case, world: Mapping[str, Any], victim: Driver, all_rows: Rows) -> list[str]:
+def _succeed(case: Case, world: Mapping[str, Any], victim: Driver, all_rows: Rows, broker: Broker | None) -> list[str]:
     """Let the next driver run; then the sleeper wakes up, and the stream runs once more."""
     after = Driver.start(MODULE, world, **{"try": 10})
     try:
@@ -125,7 +130,7 @@ def _succeed(case: Case, world: Mapping[str, Any], victim: Driver, all_rows: Row
             victim.hear()  # it ends its run, with or without an error
         last = case.files + 1
         all_rows += (closing := [(last * 100, "z", last * 10 + 600, 1)])
-        arrive(Path(world["folder"]), last, closing)
+        arrive(Path(world["folder"]), last, closing, broker)
         after.tell("three")
         what, failures = after.hear()
         return [] if what == "ended" and not failures else [f"the last run is {what}: {failures}"]
@@ -161,24 +166,30 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--source", choices=("files", "kafka"), default="files")
     parser.add_argument("--only", type=int, help="the case of this number only")
     arguments = parser.parse_args()
     problems = 0
     with ExitStack() as stack:
         server = stack.enter_context(running_postgres())
+        broker = stack.enter_context(running_broker()) if arguments.source == "kafka" else None
         os.environ[PASSWORD.variable] = server.password
         for case in cases(arguments.seed, arguments.cases):
             if arguments.only not in (None, case.number):
                 continue
             folder = Path(tempfile.mkdtemp(prefix="streams-"))
             server.sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+            if broker is not None:
+                broker.create("rows", 2)
             try:
-                wrong = carry_out(case, folder, server if case.kind == "postgres" else None)
+                wrong = carry_out(case, folder, server if case.kind == "postgres" else None, broker)
             except TimeoutError as error:
                 wrong = [str(error)]
             if wrong:
                 shutil.copy(folder / "drivers.log", Path(tempfile.gettempdir(), f"streams-{case.number}.log"))
             shutil.rmtree(folder, ignore_errors=True)
+            if broker is not None:
+                broker.remove("rows")
             problems += bool(wrong)
             print(f"{case.number}: {case.id}: {'; '.join(wrong) or 'right'}", flush=True)
     return min(99, problems)

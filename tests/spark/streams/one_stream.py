@@ -6,7 +6,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from graph_compiler import DataStream, Jdbc, Json, Parquet, Secret, StreamExecutionEnvironment, TumblingEventTimeWindows
+from graph_compiler import (
+    DataStream,
+    Jdbc,
+    Json,
+    Kafka,
+    Parquet,
+    Secret,
+    StreamExecutionEnvironment,
+    TumblingEventTimeWindows,
+)
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.spark_runtime.region import stream_query
 from graph_compiler.spark_runtime.region.batch_inputs import BatchInputs
@@ -33,10 +42,18 @@ POINTS: dict[str, Any] = {
 """Functions at which a driver dies or sleeps, in the order of a batch; behind the last one, Spark commits it."""
 
 
-def declared(kind: str, folder: str, url: str | None) -> StreamExecutionEnvironment:
-    """Return a pipeline that copies all rows, and counts them by word, or by word and ten minutes."""
+def declared(kind: str, folder: str, url: str | None, servers: str | None) -> StreamExecutionEnvironment:
+    """Return a pipeline that copies all rows, and counts them by word, or by word and ten minutes.
+
+    They are in files, or in the topic `rows` if there are servers of Kafka.
+    """
     env = StreamExecutionEnvironment(f"stream_{kind}", config={"execution.runtime-mode": "AUTOMATIC"})
-    rows = env.from_source(Json(f"{folder}/in", schema=COLUMNS), "rows", unbounded=True).uid("rows")
+    if servers is None:
+        rows = env.from_source(Json(f"{folder}/in", schema=COLUMNS), "rows", unbounded=True).uid("rows")
+    else:
+        records = env.from_source(Kafka("rows", bootstrap_servers=servers), "rows", unbounded=True).uid("rows")
+        parsed = records.select(row=f"from_json(CAST(value AS STRING), '{COLUMNS}', map('mode', 'FAILFAST'))")
+        rows = parsed.select(id="row.id", word="row.word", at="row.at", n="row.n")
     _end(rows.select("id", "word", "n"), _target("copy", folder, url), "copy")
     if kind == "windows":
         marked = rows.assign_timestamps_and_watermarks("at", max_out_of_orderness="5 minutes")
@@ -66,7 +83,12 @@ def main() -> None:
     with local_session({"spark.ui.showConsoleProgress": "false"}) as spark:
         open_on_driver()
         spark.sql(f"ADD JAR {JAR}")
-        runs = Runs(declared(case["kind"], case["folder"], case["url"]), Path(case["folder"]), spark, tries=case["try"])
+        runs = Runs(
+            declared(case["kind"], case["folder"], case["url"], case["servers"]),
+            Path(case["folder"]),
+            spark,
+            tries=case["try"],
+        )
         say("ready", None)
         for run in sys.stdin:
             if point := case.get("point"):
