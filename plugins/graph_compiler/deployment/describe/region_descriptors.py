@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 
 from graph_compiler.declaration.connectors.file_uris import staging_place
-from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.declaration.operators import Sink, Source, WindowAggregate
 from graph_compiler.declaration.retention import Retention
 from graph_compiler.declaration.row_order import row_orders
 from graph_compiler.deployment.describe.deployability import check_deployable
@@ -309,7 +309,7 @@ def _stream_query(node_ids: Set[int], region: RegionDescriptor, facts: _Facts) -
     uids = {each.id: str(each.settings.uid) for each in sources}
     stateful = [each for each in queries.stateful if each.id in node_ids]
     kept = {each.id: facts.operator_ids[each.id] for each in stateful}
-    read = list(_read_in_order(region, queries.unbounded))
+    read, keeping = _places_in_order(region, queries.unbounded)
     return StreamQuery(
         sources=tuple(
             UnboundedSource(node_id=each.id, uid=str(each.settings.uid), name=each.declared_name) for each in sources
@@ -324,22 +324,33 @@ def _stream_query(node_ids: Set[int], region: RegionDescriptor, facts: _Facts) -
         ),
         updates=queries.updates(node_ids),
         reads=tuple(uids[id] for id in read if id in uids),
-        keeps=tuple(kept[id] for id in read if id in kept),
+        keeps=tuple(kept[id] for id in keeping if id in kept),
     )
 
 
-def _read_in_order(region: RegionDescriptor, unbounded: Set[int]) -> Iterator[int]:
-    """Yield nodes as Spark meets them in the query of all sinks: what several operators read, once for each."""
+def _places_in_order(region: RegionDescriptor, unbounded: Set[int]) -> tuple[list[int], list[int]]:
+    """Return the nodes that Spark meets in the query of all sinks, and those by which it may keep a state.
+
+    Both are in Spark's order, and what several operators read is there once for each. Late rows are read where a window
+    reads them, by a part of the query that keeps nothing.
+    """
     by_node = {operator.node_id: operator for operator in region.operators if operator.node_id in unbounded}
+    read: list[int] = []
+    keeping: list[int] = []
 
-    def visited(id: int) -> Iterator[int]:
-        if (operator := by_node.get(id)) is not None:
-            for edge in operator.inputs:
-                yield from visited(edge.node_id)
-            yield id
+    def visit(id: int, tag: str | None) -> None:
+        if (described := by_node.get(id)) is None:
+            return
+        for edge in described.inputs:
+            visit(edge.node_id, edge.output_tag)
+        read.append(id)
+        operator = described.operator
+        if not isinstance(operator, WindowAggregate) or tag is None or tag != operator.late_data:
+            keeping.append(id)
 
-    for id, _ in region.sink_inputs:
-        yield from visited(id)
+    for id, tag in region.sink_inputs:
+        visit(id, tag)
+    return read, keeping
 
 
 def _sources_read_again(region: DeploymentRegion, facts: _Facts) -> Iterator[VertexDescriptor]:
