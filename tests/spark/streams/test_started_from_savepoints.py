@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from graph_compiler import Jdbc, Json, Parquet, StreamExecutionEnvironment, Text
+from graph_compiler import Jdbc, Json, Parquet, StreamExecutionEnvironment, Text, TumblingEventTimeWindows
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.staging.store.local_store import LocalStore
@@ -309,3 +309,40 @@ def test_a_driver_that_dies_when_it_begins(
     assert again.run("two") == []
     assert rows(spark, tmp_path / "counts") == [("a", 2), ("b", 1)]
     assert [word for (word,) in rows(spark, tmp_path / "words")] == ["a", "a", "b"]
+
+
+def test_windows_with_late_rows_continue_at_another_place(tmp_path: Path, spark: SparkSession) -> None:
+    def windows(*, saved: str | None = None, copies: bool = False) -> StreamExecutionEnvironment:
+        config = {"execution.runtime-mode": "AUTOMATIC", **({"execution.savepoint.path": saved} if saved else {})}
+        env = StreamExecutionEnvironment("windows", config=config)
+        orders = env.from_source(Json(f"{tmp_path}/in", schema="n INT, at TIMESTAMP"), "in", unbounded=True).uid("in")
+        marked = orders.assign_timestamps_and_watermarks("at", max_out_of_orderness="1 second").uid("marked")
+        hours = marked.window_all(TumblingEventTimeWindows("at", "1 hour")).side_output_late_data("late")
+        totals = hours.aggregate(n="sum(n)").uid("hours")
+        totals.select("n").sink_to(Parquet(f"{tmp_path}/hours"), mode="append").name("hours").uid("to hours")
+        late = totals.get_side_output("late").select("n")
+        late.sink_to(Parquet(f"{tmp_path}/late"), mode="append").name("late").uid("to late")
+        if copies:  # before the others, in the order of Spark's query
+            for number in range(4):
+                copy = orders.select("n").uid(f"copy {number}")
+                copy.sink_to(Parquet(f"{tmp_path}/copy{number}"), mode="append").name(f"copy {number}").uid(
+                    f"c{number}"
+                )
+        return env
+
+    def arrive(name: str, *written: tuple[int, int]) -> None:
+        write(tmp_path / "in" / name, *({"n": n, "at": f"2024-01-01T{hour:02}:30:00Z"} for n, hour in written))
+
+    runs = Runs(windows(), tmp_path, spark)
+    arrive("1.json", (1, 1), (2, 2))
+    assert runs.run("one") == []
+    saved = save(tmp_path)
+    reset(tmp_path, "windows")
+    arrive("2.json", (4, 2), (8, 9))
+    later = Runs(windows(saved=saved, copies=True), tmp_path, spark, tries=3)
+    assert later.run("two") == []
+    arrive("3.json", (16, 1), (32, 23))
+    assert later.run("three") == []
+    assert rows(spark, tmp_path / "hours") == [(1,), (6,), (8,)]
+    assert rows(spark, tmp_path / "late") == [(16,)]
+    assert [rows(spark, tmp_path / f"copy{number}") for number in range(4)] == [[(16,), (32,), (4,), (8,)]] * 4
