@@ -252,6 +252,8 @@ def test_a_limit_makes_several_batches(tmp_path: Path, spark: SparkSession, brok
     runs = Runs(env, tmp_path, spark)
     assert runs.run("one") == []
     assert [each.number for each in runs.report().batches] == [0, 1, 2]
+    progress = [each.progress for each in runs.report().batches if each.progress is not None]
+    assert [(each.state_rows, each.behind) for each in progress] == [(1, 4), (1, 1), (1, 0)]
     assert ids(spark, tmp_path) == list(range(7))
 
 

@@ -79,7 +79,10 @@ def test_words_are_counted_run_by_run(tmp_path: Path, spark: SparkSession, arriv
     arrive("b.txt", "be quick")
     assert runs.run("two") == []
     assert is_counted(spark, tmp_path)
-    assert [(each.number, each.rows) for each in runs.report().batches] == [(1, 4)]
+    (batch,) = runs.report().batches
+    assert (batch.number, batch.rows) == (1, 4)
+    assert batch.progress is not None
+    assert (batch.progress.state_rows, batch.progress.behind, batch.progress.watermark) == (5, None, None)
     assert {output.name: output.rows for output in runs.report().outputs} == {"counts": 2, "words": 2}
     assert runs.run("three") == []
     assert runs.report().batches == ()

@@ -9,6 +9,7 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.stream import (
     KeptState,
     PublishedBatch,
+    StreamProgress,
     StreamQuery,
     UnboundedSource,
     batch_words,
@@ -171,3 +172,9 @@ def test_batches_are_one_line() -> None:
     assert list(batch_words(batches)) == ["batches 5 to 7: 3,000 rows, 3.5 s at most"]
     assert list(batch_words(batches[:1])) == ["batch 5: 1,000 rows, 2.5 s at most"]
     assert list(batch_words(())) == []
+    progress = StreamProgress(state_rows=1, state_bytes=2_000, watermark="2024-01-01T00:00:00.000Z", behind=30)
+    last = [*batches, replace(batches[-1], number=8, progress=progress)]
+    state, watermark = "its state has 1 row, 2,000 bytes", "its watermark is 2024-01-01T00:00:00.000Z"
+    assert list(batch_words(last))[1:] == [f"{state}; {watermark}; a partition is 30 records behind"]
+    nothing = StreamProgress(state_rows=None, state_bytes=None, watermark=None, behind=0)
+    assert len(list(batch_words([replace(batches[0], progress=nothing)]))) == 1

@@ -75,7 +75,7 @@ def are_topics_read(connector: Kafka, known: ReadSoFar) -> bool:
             for topic in connector.names:
                 read = known.offsets.get(topic, {})
                 found = consumer.list_topics(topic, timeout=_PATIENCE).topics[topic].partitions
-                if set(found) != set(read):
+                if not read or set(found) != set(read):  # a topic that is not there has no partitions, too
                     return False
                 for partition, offset in read.items():
                     _, end = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=_PATIENCE)

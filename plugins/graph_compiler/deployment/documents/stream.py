@@ -265,26 +265,55 @@ class DriverTurn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StreamProgress:
+    """Where a stream is behind a batch.
+
+    `state_rows` and `state_bytes` are what it remembers, in memory, of all operators; None if it has no state.
+    `watermark` is ISO, None if it has none yet. `behind` is how many records of Kafka had arrived by then in the
+    partition that is most behind, and were not read; None if no source says that.
+    """
+
+    state_rows: int | None
+    state_bytes: int | None
+    watermark: str | None
+    behind: int | None
+
+    def words(self) -> str:
+        """Return it for people; empty if there is nothing to say."""
+        found = []
+        if self.state_rows is not None and self.state_bytes is not None:
+            found.append(f"its state has {counted(self.state_rows, 'row')}, {self.state_bytes:,} bytes")
+        if self.watermark is not None:
+            found.append(f"its watermark is {self.watermark}")
+        if self.behind:
+            found.append(f"a partition is {counted(self.behind, 'record')} behind")
+        return "; ".join(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedBatch:
     """A batch that an execution has published, for its report: the rows of all sinks.
 
     `seconds` is how long it took, with its publication. `late` rows, or more, came too late for what keeps state, and
-    no side output has them.
+    no side output has them. `progress` is what Spark has said of it, None if it has not said it yet.
     """
 
     number: int
     rows: int
     seconds: float
     late: int = field(default=0, metadata={UNSAID: True})
+    progress: StreamProgress | None = field(default=None, metadata={UNSAID: True})
 
 
 def batch_words(batches: Sequence[PublishedBatch]) -> Iterator[str]:
-    """Yield what batches have published, as one line if there are any; and how many late rows were left out."""
+    """Yield what batches have published, as one line if there are any; where the stream is; and late rows left out."""
     if batches:
         first, last = batches[0].number, batches[-1].number
         numbers = f"batch {last}" if first == last else f"batches {first} to {last}"
         rows = sum(each.rows for each in batches)
         yield f"{numbers}: {rows:,} rows, {max(each.seconds for each in batches):.1f} s at most"
+        known = [each.progress for each in batches if each.progress is not None]
+        yield from (words for words in (each.words() for each in known[-1:]) if words)
     yield from late_words(sum(each.late for each in batches))
 
 

@@ -33,7 +33,7 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.jvm_settings import SHUFFLE_PARTITIONS
 from graph_compiler.deployment.documents.report import Output, Phase
 from graph_compiler.deployment.documents.staging_layout import StreamLayout
-from graph_compiler.deployment.documents.stream import PublishedBatch, StreamQuery, late_words
+from graph_compiler.deployment.documents.stream import PublishedBatch, StreamProgress, StreamQuery, late_words
 from graph_compiler.errors import RepeatedReadError
 from graph_compiler.identifiers import counted, quoted
 from graph_compiler.spark_runtime.connectors.arriving.arriving_source import SOURCE, ArrivingSource, arriving
@@ -153,6 +153,7 @@ class _Stream:
     _failure: BaseException | None = None
     _query: StreamingQuery | None = None
     _late: dict[int, int] = field(default_factory=dict)
+    _progress: dict[int, StreamProgress] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._region = region_of_batch(self.task.region)
@@ -172,7 +173,7 @@ class _Stream:
             started = self._query = self._start(query, sources)  # it has a copy of the session from now on
         try:
             started.awaitTermination()
-            self._note_late(started.recentProgress)
+            self._note(started.recentProgress)
         except BaseException:
             if self._failure is not None:  # Spark has only its text
                 raise self._failure  # noqa: B904  # its cause is that of its operator
@@ -184,17 +185,26 @@ class _Stream:
         """Return the last batches, each with its late rows; warn of those of all."""
         for line in late_words(sum(self._late.values())):
             LOG.warning(line)
-        return tuple(replace(each, late=self._late.get(each.number, 0)) for each in self.batches)
+        return tuple(
+            replace(each, late=self._late.get(each.number, 0), progress=self._progress.get(each.number))
+            for each in self.batches
+        )
 
     def _let_pass(self, number: int) -> None:
         """Let late rows of the next batch be those that the watermark of a batch has passed, as for Spark."""
         if self.passed is not None:
             self.passed.change(watermark_of(self.store, self.checkpoint.folder, number) * 1000)
 
-    def _note_late(self, progress: Iterable[StreamingQueryProgress]) -> None:
-        """Note how many late rows Spark has left out: what a task has put together for one window counts as one."""
-        if not self._sets_all_aside:
-            for batch in progress:
+    def _note(self, progress: Iterable[StreamingQueryProgress]) -> None:
+        """Note what Spark says of batches, and how many late rows it has left out.
+
+        What a task has put together for one window counts as one late row.
+        """
+        sets_all_aside = self._sets_all_aside
+        for batch in progress:
+            self._progress[batch.batchId] = _progress_of(batch)
+            self._progress.pop(batch.batchId - _MOST_BATCHES, None)
+            if not sets_all_aside:
                 dropped = (state.numRowsDroppedByWatermark for state in batch.stateOperators)
                 self._late[batch.batchId] = max(dropped, default=0)
 
@@ -273,7 +283,7 @@ class _Stream:
             self.outputs[output.name] = output if before is None else _added(before, output)
         self._let_pass(number)
         if self._query is not None and (last := self._query.lastProgress) is not None:
-            self._note_late([last])  # that of the batch before: Spark remembers the last hundred
+            self._note([last])  # that of the batch before: Spark remembers the last hundred
         published = sum(output.rows for output in result.outputs)
         self.batches.append(PublishedBatch(number=number, rows=published, seconds=round(time.monotonic() - began, 3)))
         del self.batches[:-_MOST_BATCHES]
@@ -371,6 +381,17 @@ def _given(region: RegionDescriptor, rows: DataFrame) -> Mapping[Connector, Data
 def _late_tag(operator: OperatorDescriptor) -> str | None:
     """Return the side output of an operator's late rows."""
     return operator.operator.late_data if isinstance(operator.operator, WindowAggregate) else None
+
+
+def _progress_of(batch: StreamingQueryProgress) -> StreamProgress:
+    states, watermark = batch.stateOperators, batch.eventTime.get("watermark")
+    behind = [found.get("maxOffsetsBehindLatest") for source in batch.sources if (found := source.metrics)]
+    return StreamProgress(
+        state_rows=sum(each.numRowsTotal for each in states) if states else None,
+        state_bytes=sum(each.memoryUsedBytes for each in states) if states else None,
+        watermark=None if watermark is None or watermark.startswith("1970-01-01T00:00:00") else watermark,
+        behind=max((int(each) for each in behind if each is not None), default=None),
+    )
 
 
 def _added(before: Output, output: Output) -> Output:
