@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from graph_compiler import Csv, Kafka, Parquet, StreamExecutionEnvironment, TumblingEventTimeWindows
 from graph_compiler.airflow_backend.task.arrivals import are_topics_read
+from graph_compiler.spark_runtime.connectors.source import read_source
 from graph_compiler.spark_runtime.region import stream_query
 from graph_compiler.spark_runtime.region.batch_inputs import BatchInputs
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
@@ -294,3 +295,8 @@ def test_a_topic_without_new_records_needs_no_spark(broker: Broker, topic: str) 
     assert not is_read(2, 0, **{"kafka.security.protocol": "SASL_SSL"})
     broker.send(topic, order(3), partition=1)
     assert not is_read(2, 0)
+
+
+def test_a_plan_asks_no_broker(spark: SparkSession) -> None:
+    rows = read_source(Kafka("orders", bootstrap_servers="127.0.0.1:1"), spark, scans=False)
+    assert rows.columns == ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType"]

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from graph_compiler import Csv, Jdbc, Json, Parquet, StreamExecutionEnvironment, Text, TumblingEventTimeWindows
+from graph_compiler import Csv, Jdbc, Json, Kafka, Parquet, StreamExecutionEnvironment, Text, TumblingEventTimeWindows
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.projects.yaml.forms import leaves
+from graph_compiler.spark_runtime.connectors.arriving.kafka_source import KafkaError
+from graph_compiler.spark_runtime.connectors.source import read_source
 from graph_compiler.spark_runtime.region import stream_query
 from graph_compiler.spark_runtime.region.batch_inputs import BatchInputs
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
@@ -450,3 +452,8 @@ def test_files_with_other_columns_fail_the_batch(tmp_path: Path, spark: SparkSes
 def test_private_connectors_of_a_driver_have_no_key_in_yaml() -> None:
     assert {"_BatchRows", "_ArrivingRows"} <= {kind.__name__ for kind in Connector.__subclasses__()}
     assert not [kind for kind in leaves(Connector) if kind.__name__.startswith("_")]
+
+
+def test_a_driver_without_the_connector_of_kafka_says_what_it_needs(spark: SparkSession) -> None:
+    with pytest.raises(KafkaError, match=rf"org\.apache\.spark:spark-sql-kafka-0-10_2\.13:{spark.version}"):
+        read_source(Kafka("orders", bootstrap_servers="127.0.0.1:1"), spark)

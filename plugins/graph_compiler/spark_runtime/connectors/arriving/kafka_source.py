@@ -76,7 +76,7 @@ class KafkaTopics(ArrivingSource):
 
     def read_once(self) -> DataFrame:
         """Return the records that are there now, from one offset to another."""
-        ends = {}
+        ends: dict[str, str] = {}
         with self._admin() as admin:
             for option, known, end in (
                 ("startingOffsets", _STARTS, End.EARLIEST),
@@ -84,6 +84,13 @@ class KafkaTopics(ArrivingSource):
             ):
                 if not self._has(known):
                     ends[option] = json.dumps(self._offsets(admin, end))
+        return self._records(ends)
+
+    def plan(self) -> DataFrame:
+        """Return the same columns, for a plan that is not run: no broker is asked."""
+        return self._records({})
+
+    def _records(self, ends: Mapping[str, str]) -> DataFrame:
         return self.spark.read.format("kafka").options(**self.options, **ends).load()
 
     def check_start(self, log: SourceLog, last: str | None) -> None:
@@ -202,5 +209,6 @@ def _(connector: Kafka, spark: SparkSession, name: str) -> ArrivingSource:
 
 @read.register
 def _(connector: Kafka, reading: Reading) -> Found:
-    rows = KafkaTopics.of(connector, reading.spark).read_once()
+    topics = KafkaTopics.of(connector, reading.spark)
+    rows = topics.read_once() if reading.scans else topics.plan()
     return Found(rows=rows, schema=rows.schema)
