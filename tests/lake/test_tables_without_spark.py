@@ -21,7 +21,6 @@ from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.delta_tables import DeltaTable
 from graph_compiler.spark_runtime.spark_internals.iceberg_tables import IcebergTable
-from tests.end_to_end.conftest import ROOT
 from tests.harness.postgres import PASSWORD, Postgres
 from tests.lake.conftest import Lake
 
@@ -226,7 +225,7 @@ orders.sink_to(Delta("{delta}"), mode="overwrite-partitions").name("delta")
 
 def validate(project: Path, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "graph_compiler", "validate", *arguments]
-    environment = {**os.environ, **variables, "PYTHONPATH": f"{ROOT / 'plugins'}:{ROOT}"}
+    environment = {**os.environ, **variables}  # its PYTHONPATH has the Spark of these tests
     return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
 
 
