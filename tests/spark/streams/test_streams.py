@@ -416,6 +416,26 @@ def test_records_that_do_not_fit_fail_the_batch_and_then_the_next_run_has_them(
     assert rows(spark, tmp_path / "out") == [(1, 2)]
 
 
+def test_a_stream_with_state_continues_when_records_that_do_not_fit_are_read_as_null(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    def sums(**settings: Any) -> StreamExecutionEnvironment:
+        env = environment("sums")
+        found = Json(f"{tmp_path}/in", schema="k STRING, n INT", **settings)
+        totals = env.from_source(found, "in", unbounded=True).uid("in").key_by("k").aggregate(n="sum(n)").uid("sums")
+        totals.sink_to(Parquet(f"{tmp_path}/out"), mode="merge", keys="k").name("out").uid("out")
+        return env
+
+    write(tmp_path / "in" / "1.json", {"k": "a", "n": 1})
+    assert Runs(sums(), tmp_path, spark).run("one") == []
+    write(tmp_path / "in" / "2.json", {"k": "a", "n": "x"}, {"k": "a", "n": 2})
+    (failure,) = Runs(sums(), tmp_path, spark, tries=1).run("two")
+    assert 'hint: on_misfit="null" reads NULL for what does not fit' in failure
+    more = sums(on_misfit="null", options={"maxFilesPerTrigger": 1})
+    assert Runs(more, tmp_path, spark, tries=2).run("two") == []
+    assert rows(spark, tmp_path / "out") == [("a", 3)]
+
+
 def test_files_with_their_columns_in_another_order_fail_the_batch(tmp_path: Path, spark: SparkSession) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.csv").write_text("a,b\n1,2\n")

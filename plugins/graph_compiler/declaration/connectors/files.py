@@ -260,6 +260,10 @@ class RecordFiles(FileConnector):
     on_misfit: str | None = field(default=None, kw_only=True, metadata={UNSAID: True})
     rejects: str | None = field(default=None, kw_only=True, metadata={UNSAID: True})
 
+    def what_arrives(self) -> Connector:
+        """Return it without what becomes of records that do not fit, too: none of them was read before."""
+        return replace(super(RecordFiles, self).what_arrives(), on_misfit=None)  # type: ignore[call-arg]  # the same kind
+
     @property
     def is_checked(self) -> bool:
         """Whether its records are checked one by one: Spark's own readers accept too much."""

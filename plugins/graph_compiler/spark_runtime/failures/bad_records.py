@@ -101,7 +101,10 @@ def read_failure(cause: Cause, culprit: OperatorDescriptor | None) -> list[str]:
     connector = None if culprit is None else _files_of(culprit)
     if misfit := misfit_of(cause) or unescaped_quote(cause):
         is_yaml = culprit is not None and _is_yaml(culprit)
-        return list(misfit_lines(misfit, connector, is_yaml=is_yaml, first_bytes=first_bytes))
+        kind = None if culprit is None else culprit.operator
+        is_stream = isinstance(kind, Source) and kind.unbounded
+        lines = misfit_lines(misfit, connector, is_yaml=is_yaml, is_stream=is_stream, first_bytes=first_bytes)
+        return list(lines)
     if bad := bad_record(cause):
         return [*_what(bad), f"file: {bad.file}", *_hints(bad, culprit, connector)]
     is_incomplete = cause.condition == f"{_FAILED_READ}.NO_HINT" and len(cause.chain) > 1

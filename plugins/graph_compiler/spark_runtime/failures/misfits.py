@@ -89,9 +89,10 @@ def misfit_lines(
     connector: FileConnector | None,
     *,
     is_yaml: bool = False,
+    is_stream: bool = False,
     first_bytes: Callable[[str], bytes] = lambda _uri: b"",
 ) -> Iterator[str]:
-    """Yield the lines of the message; `first_bytes` returns the beginning of a file."""
+    """Yield the lines of the message; `first_bytes` returns the beginning of a file. A stream sets nothing aside."""
     yield _headline(misfit)
     yield f"record: {shown(misfit.record)}"
     yield f"file: {misfit.path}"
@@ -104,7 +105,8 @@ def misfit_lines(
         yield f"hint: {meaning}{setting_words(setting, connector, is_yaml=is_yaml)}"
     if misfit.reason not in NOT_SET_ASIDE and isinstance(connector, RecordFiles) and connector.is_checked:
         apart, null = ("rejects: bad", 'on_misfit: "null"') if is_yaml else ('rejects="bad"', 'on_misfit="null"')
-        yield f"hint: {apart} sets such records aside, in a side output; {null} reads NULL for what does not fit"
+        aside = "" if is_stream else f"{apart} sets such records aside, in a side output; "
+        yield f"hint: {aside}{null} reads NULL for what does not fit"
 
 
 def _headline(misfit: Misfit) -> str:
