@@ -295,7 +295,7 @@ class PublishedBatch:
     """A batch that an execution has published, for its report: the rows of all sinks.
 
     `seconds` is how long it took, with its publication. `late` rows, or more, came too late for what keeps state, and
-    no side output has them. `progress` is what Spark has said of it, None if it has not said it yet.
+    no side output has them. `progress` is where the stream was behind it, None if Spark has not reported that yet.
     """
 
     number: int
