@@ -177,7 +177,7 @@ def test_every_quickstart_command_works(copy: Path, flights_run: FlightsRun) -> 
             said[command] = called(command, copy, flights_run.environment).stdout
     assert list(said) == [command for command in commands() if command != SERVER]
     assert "late_routes: 5 of 438 rows" in said["make run"]
-    assert "5 pipelines checked, nothing wrong" in said[".venv/bin/graph-compiler validate"]
+    assert "6 pipelines checked, nothing wrong" in said[".venv/bin/graph-compiler validate"]
     assert "task totals_by_customer" in said[".venv/bin/graph-compiler explain sales"]
     assert "2 passed" in said[".venv/bin/python -m pytest tests/test_sales.py"]
     assert "ann" in said[".venv/bin/graph-compiler run sales --until totals"]
