@@ -83,6 +83,21 @@ def test_no_test_skips_itself_where_a_package_is_missing() -> None:
     assert found == []
 
 
+def imports_airflow(source: str) -> bool:
+    """Whether a module imports Airflow when it is imported itself."""
+    found = [node for node in ast.parse(source).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    names = [getattr(node, "module", None) or node.names[0].name for node in found]
+    return any(re.match(r"(airflow|graph_compiler\.airflow_backend)(\.|$)", name) for name in names)
+
+
+def test_no_test_imports_airflow_when_it_is_collected() -> None:
+    """Airflow reads its settings when it is imported, and those of tests/airflow are set when they begin."""
+    assert imports_airflow("import os\nfrom graph_compiler.airflow_backend.task.arrivals import a")
+    assert not imports_airflow("def test_a():\n    from airflow.sdk import DAG")
+    tests = [*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "tests").rglob("conftest.py")]
+    assert [test for test in tests if imports_airflow(test.read_text())] == []
+
+
 NEEDS = ("", "spark", "airflow", "e2e", "installed", "spark airflow")
 OTHERS = (
     "browser",

@@ -9,7 +9,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler import Csv, Kafka, Parquet, StreamExecutionEnvironment, TumblingEventTimeWindows
-from graph_compiler.airflow_backend.task.arrivals import are_topics_read
 from graph_compiler.spark_runtime.connectors.source import read_source
 from graph_compiler.spark_runtime.region import stream_query
 from graph_compiler.spark_runtime.region.batch_inputs import BatchInputs
@@ -278,6 +277,9 @@ def test_a_broker_that_does_not_answer_and_a_topic_that_is_not_there_are_named(
 
 
 def test_a_topic_without_new_records_needs_no_spark(broker: Broker, topic: str) -> None:
+    # Imported here: Airflow reads its settings when it is imported, and this module is collected with all others.
+    from graph_compiler.airflow_backend.task.arrivals import are_topics_read
+
     broker.grow(topic, 2)
     broker.send(topic, order(1), order(2))
 
