@@ -70,7 +70,6 @@ class Kafka(Connector):
     spark_modules: ClassVar[tuple[str, ...]] = ("graph_compiler.spark_runtime.connectors.arriving.kafka_source",)
     when_read_twice: ClassVar[WhenReadTwice] = WhenReadTwice.FIXED
     arrives_as: ClassVar[str | None] = "records"
-    never_rendered: ClassVar[tuple[str, ...]] = ("schema", "on_schema_change")
     topic: str | tuple[str, ...]
     bootstrap_servers: SecretText = field(kw_only=True)
     options: Options = field(default=(), kw_only=True)
@@ -103,12 +102,11 @@ class Kafka(Connector):
 
     def all_options(self) -> dict[str, SecretText]:
         """Return the options of a read, with which no record is left out that others may see."""
-        given = dict(as_pairs(self.options))
-        known = {name.lower() for name in given}
         ours = {ISOLATION: "read_committed", FAIL_ON_LOSS: "true"}
+        spelled = {name.lower(): name for name in ours}  # Spark does not look at their case
         return {
-            **{name: value for name, value in ours.items() if name.lower() not in known},
-            **given,
+            **ours,
+            **{spelled.get(name.lower(), name): value for name, value in as_pairs(self.options)},
             "kafka.bootstrap.servers": self.bootstrap_servers,
             "subscribe": ",".join(self.names),
         }

@@ -33,7 +33,13 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.jvm_settings import SHUFFLE_PARTITIONS
 from graph_compiler.deployment.documents.report import Output, Phase
 from graph_compiler.deployment.documents.staging_layout import StreamLayout
-from graph_compiler.deployment.documents.stream import PublishedBatch, StreamProgress, StreamQuery, late_words
+from graph_compiler.deployment.documents.stream import (
+    PublishedBatch,
+    StreamOrigin,
+    StreamProgress,
+    StreamQuery,
+    late_words,
+)
 from graph_compiler.errors import RepeatedReadError
 from graph_compiler.identifiers import counted, quoted
 from graph_compiler.spark_runtime.connectors.arriving.arriving_source import SOURCE, ArrivingSource, arriving
@@ -113,8 +119,8 @@ def run_stream(
     passed = ChangingNumber(spark) if any(map(_late_tag, task.region.operators)) else None
     run = RegionRun(area=area, metrics=metrics, evaluation=_evaluation(task, spark, seams, sources, passed))
     initialize_on_master(task.region.vertices, spark, run.running)
-    layout = StreamLayout(root=task.staging_root, owner=task.identity.owner)
     if task.region.savepoint is not None:
+        layout = StreamLayout(root=task.staging_root, owner=task.identity.owner)
         begin_with_savepoint(store, layout, query, task.region.savepoint)
     checkpoint = Checkpoint.open(store, task.staging_root, task.identity, task.attempt.execution_id, query)
     stream = _Stream(task=task, store=store, run=run, seams=seams, checkpoint=checkpoint, spark=spark, passed=passed)
@@ -147,6 +153,8 @@ class _Stream:
     batches: list[PublishedBatch] = field(default_factory=list)
     _region: RegionDescriptor = field(init=False)
     """That of each batch: its rows, and the sinks."""
+    _origin: StreamOrigin | None = field(init=False)
+    """The savepoint that the stream began with."""
     _sources: StreamSources = field(init=False)
     _repeated: int | None = None
     """The batch that an earlier execution has begun."""
@@ -157,6 +165,7 @@ class _Stream:
 
     def __post_init__(self) -> None:
         self._region = region_of_batch(self.task.region)
+        self._origin = savepoint_of(self.store, self.checkpoint.layout, self.checkpoint.stream_id)
 
     def publish_all(self, query: StreamQuery, sources: Mapping[int, ArrivingSource]) -> None:
         """Publish until nothing is new."""
@@ -290,7 +299,7 @@ class _Stream:
         LOG.info("batch %s: %s published", number, counted(published, "row"))
 
     def _run_region(self, rows: DataFrame, number: int, inputs: BatchInputs) -> RegionResult:
-        origin = savepoint_of(self.store, self.checkpoint.layout, self.checkpoint.stream_id)
+        origin = self._origin
         given = _given(self._region, rows)
 
         def read(connector: Connector, spark: SparkSession, splits: int | None) -> DataFrame:

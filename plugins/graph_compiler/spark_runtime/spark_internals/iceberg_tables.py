@@ -79,7 +79,7 @@ class IcebergTable:
         return loaded
 
     def refresh(self) -> None:
-        """Read its state again, at a tenth of the cost of `load`; Iceberg raises if it is another table now."""
+        """Read its state again, at a tenth of the cost of `load`; Iceberg raises if it was created again."""
         self.java.refresh()
 
     @property

@@ -92,7 +92,7 @@ class KafkaAdmin:
 
 def has_kafka(spark: SparkSession) -> bool:
     """Whether the driver has Spark's connector for Kafka."""
-    return jar_of(spark, f"{_KAFKA.replace('kafka', 'spark')}.sql.kafka010.KafkaSourceProvider") is not None
+    return jar_of(spark, "org.apache.spark.sql.kafka010.KafkaSourceProvider") is not None
 
 
 def kafka_words(error: Py4JJavaError) -> str:

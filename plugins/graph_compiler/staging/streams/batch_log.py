@@ -49,7 +49,7 @@ def offsets_of(store: StagingStore, checkpoint: str, batch: int) -> list[str | N
 
 def partitions_of(store: StagingStore, checkpoint: str) -> int | None:
     """Return how many partitions the state of a checkpoint has, None if it has no batch, or that is not known."""
-    last = last_batch(store, f"{checkpoint}/offsets")
+    last = last_begun(store, checkpoint)
     content = None if last is None else store.get(f"{checkpoint}/offsets/{last}", most=_MOST_BYTES)
     lines = (content or b"").decode().splitlines()
     try:

@@ -94,7 +94,7 @@ class KafkaTopics(ArrivingSource):
         return self.spark.read.format("kafka").options(**self.options, **ends).load()
 
     def check_start(self, log: SourceLog, last: str | None) -> None:
-        """Raise SourceChangedError for a topic that is another one now, or has lost records that no run has read."""
+        """Raise SourceChangedError for a topic that was created again, or has lost records that no run has read."""
         with self._admin() as admin:
             ids = self.compared_ids(admin, log)
             self.check_head(admin, last)
@@ -141,7 +141,7 @@ class KafkaTopics(ArrivingSource):
         partition, first, there = gone[0]
         others = f", and so are some of {counted(len(gone) - 1, 'other partition')}" if gone[1:] else ""
         what = f"offsets {first} to {there - 1} of {partition} are gone{others}: the topic's retention has removed them"
-        if self.options[self._spelled(FAIL_ON_LOSS)].lower() == "false":
+        if self.options[FAIL_ON_LOSS].lower() == "false":
             LOG.warning("%s, and no run has read them; failOnDataLoss is false, so the stream continues", what)
             return
         raise SourceChangedError(
@@ -167,22 +167,18 @@ class KafkaTopics(ArrivingSource):
             raise KafkaError(f"Kafka has not answered for {place}: {words}") from error
 
     def changed(self, log: SourceLog, before: str | None, *, looks_at_head: bool) -> None:
-        """Raise SourceChangedError if a topic is another one now, or has lost what is behind an offset."""
+        """Raise SourceChangedError if a topic was created again, or has lost what is behind an offset."""
         with self._admin() as admin:
             self.compared_ids(admin, log)
             if looks_at_head:
                 self.check_head(admin, before)
 
     def _offsets(self, admin: KafkaAdmin, end: End) -> Offsets:
-        level = self.options[self._spelled(ISOLATION)].lower()
+        level = self.options[ISOLATION].lower()
         return admin.offsets(self.connector.names, end, committed=level == "read_committed")
 
     def _has(self, names: tuple[str, ...]) -> bool:
         return any(name.lower() in names for name in self.options)
-
-    def _spelled(self, option: str) -> str:
-        """Return an option as it was given: Spark does not look at its case."""
-        return next(name for name in self.options if name.lower() == option.lower())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,11 +190,11 @@ class BatchRecords(BatchInput):
     before: str | None
 
     def check(self) -> None:
-        """Raise SourceChangedError if a topic is another one now, or has lost records of the batch."""
+        """Raise SourceChangedError if a topic was created again, or has lost records of the batch."""
         self.topics.changed(self.log, self.before, looks_at_head=True)
 
     def check_unchanged(self) -> None:
-        """Raise SourceChangedError if a topic is another one now."""
+        """Raise SourceChangedError if a topic was created again."""
         self.topics.changed(self.log, self.before, looks_at_head=False)
 
 
