@@ -14,7 +14,7 @@ import signal
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -27,13 +27,15 @@ from tests.harness.driver_processes import Driver, wait_until_stopped
 from tests.harness.kafka_broker import Broker, running_broker
 from tests.harness.position_runs import write
 from tests.harness.postgres import PASSWORD, Postgres, running_postgres
-from tests.spark.streams.one_stream import POINTS
+from tests.spark.streams.one_stream import LAKE_KINDS, POINTS
 
-KINDS = ("windows", "totals", "postgres")
+KINDS = ("windows", "totals", "postgres", *LAKE_KINDS)
 MODULE = "tests.spark.streams.one_stream"
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 Rows = list[tuple[int, str, int, int]]
 """Id, word, minute, number."""
+Published = Mapping[str, list[tuple[Any, ...]]]
+"""What a target of a name has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,15 +54,15 @@ class Case:
         return f"{self.kind} {self.signal} {self.when} {self.point}, {self.files} files"
 
 
-def cases(seed: int, count: int) -> Iterator[Case]:
+def cases(seed: int, count: int, kinds: Sequence[str]) -> Iterator[Case]:
     """Return cases: each kind and point in turn, the rest by chance."""
     chance = random.Random(seed)
     points = list(POINTS)
     for number in range(count):
         yield Case(
             number=number,
-            kind=KINDS[number % len(KINDS)],
-            point=points[(number // len(KINDS) + number) % len(points)],
+            kind=kinds[number % len(kinds)],
+            point=points[(number // len(kinds) + number) % len(points)],
             when=chance.choice(("before", "during", "after")),
             signal=chance.choice(("SIGKILL", "SIGKILL", "SIGSTOP")),
             files=chance.randint(1, 4),
@@ -110,21 +112,30 @@ def carry_out(case: Case, folder: Path, server: Postgres | None, broker: Broker 
             return [f"the fault did not happen: {heard}"]
         all_rows += (new := rows_of(case.files, chance))
         arrive(folder, case.files, new, broker)
-        wrong = _succeed(case, world, victim, all_rows, broker)
+        wrong, published = _succeed(case, world, victim, all_rows, broker)
     finally:
         victim.end()
-    return [*wrong, *_differences(case, folder, server, all_rows)]
+    if wrong and case.kind in LAKE_KINDS:
+        return wrong
+    if not published:
+        published = {name: _published(name, folder, server) for name in ("copy", "totals")}
+    return [*wrong, *_differences(case, published, all_rows)]
 
 
-def _succeed(case: Case, world: Mapping[str, Any], victim: Driver, all_rows: Rows, broker: Broker | None) -> list[str]:
-    """Let the next driver run; then the sleeper wakes up, and the stream runs once more."""
+def _succeed(
+    case: Case, world: Mapping[str, Any], victim: Driver, all_rows: Rows, broker: Broker | None
+) -> tuple[list[str], Published]:
+    """Let the next driver run; then the sleeper wakes up, and the stream runs once more.
+
+    Return what is wrong, and what the tables of a lake have.
+    """
     after = Driver.start(MODULE, world, **{"try": 10})
     try:
         after.hear()
         after.tell("two")
         what, failures = after.hear()
         if what != "ended" or failures:
-            return [f"the next driver is {what}: {failures}"]
+            return [f"the next driver is {what}: {failures}"], {}
         if case.signal == "SIGSTOP":
             os.killpg(victim.process.pid, signal.SIGCONT)
             victim.hear()  # it ends its run, with or without an error
@@ -133,14 +144,20 @@ def _succeed(case: Case, world: Mapping[str, Any], victim: Driver, all_rows: Row
         arrive(Path(world["folder"]), last, closing, broker)
         after.tell("three")
         what, failures = after.hear()
-        return [] if what == "ended" and not failures else [f"the last run is {what}: {failures}"]
+        if what != "ended" or failures:
+            return [f"the last run is {what}: {failures}"], {}
+        if case.kind not in LAKE_KINDS:
+            return [], {}
+        after.tell("published")
+        _, found = after.hear()
+        return [], {name: sorted(map(tuple, rows)) for name, rows in found.items()}
     finally:
         after.end()
 
 
-def _differences(case: Case, folder: Path, server: Postgres | None, rows: Rows) -> Iterator[str]:
+def _differences(case: Case, published: Published, rows: Rows) -> Iterator[str]:
     """Yield what was published, and a batch job would not have."""
-    copied, totals = (_published(name, folder, server) for name in ("copy", "totals"))
+    copied, totals = published["copy"], published["totals"]
     if copied != (wanted := sorted((id, word, n) for id, word, _, n in rows)):
         yield f"copied {len(copied)} rows of {len(wanted)}: {Counter(copied) - Counter(wanted)} too many"
     sums: Counter[tuple[Any, ...]] = Counter()
@@ -167,6 +184,7 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--source", choices=("files", "kafka"), default="files")
+    parser.add_argument("--kinds", default=",".join(kind for kind in KINDS if kind not in LAKE_KINDS))
     parser.add_argument("--only", type=int, help="the case of this number only")
     arguments = parser.parse_args()
     problems = 0
@@ -174,7 +192,7 @@ def main() -> int:
         server = stack.enter_context(running_postgres())
         broker = stack.enter_context(running_broker()) if arguments.source == "kafka" else None
         os.environ[PASSWORD.variable] = server.password
-        for case in cases(arguments.seed, arguments.cases):
+        for case in cases(arguments.seed, arguments.cases, arguments.kinds.split(",")):
             if arguments.only not in (None, case.number):
                 continue
             folder = Path(tempfile.mkdtemp(prefix="streams-"))
@@ -182,7 +200,8 @@ def main() -> int:
             if broker is not None:
                 broker.create("rows", 2)
             try:
-                wrong = carry_out(case, folder, server if case.kind == "postgres" else None, broker)
+                in_server = case.kind in ("postgres", "iceberg")
+                wrong = carry_out(case, folder, server if in_server else None, broker)
             except TimeoutError as error:
                 wrong = [str(error)]
             if wrong:

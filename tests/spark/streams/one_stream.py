@@ -3,11 +3,16 @@
 import json
 import signal
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql import SparkSession
+
 from graph_compiler import (
     DataStream,
+    Delta,
+    Iceberg,
     Jdbc,
     Json,
     Kafka,
@@ -17,6 +22,8 @@ from graph_compiler import (
     TumblingEventTimeWindows,
 )
 from graph_compiler.declaration.connectors import Connector
+from graph_compiler.spark_runtime.connectors.lake.delta import SETTINGS
+from graph_compiler.spark_runtime.connectors.lake.iceberg_source import connect
 from graph_compiler.spark_runtime.region import stream_query
 from graph_compiler.spark_runtime.region.batch_inputs import BatchInputs
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
@@ -29,6 +36,8 @@ from tests.harness.position_runs import Runs
 from tests.harness.postgres import JAR
 
 COLUMNS = "id INT, word STRING, at TIMESTAMP, n INT"
+LAKE_KINDS = ("iceberg", "delta")
+LAKE_COLUMNS = {"copy": "id INT, word STRING, n INT", "totals": "word STRING, total BIGINT"}
 POINTS: dict[str, Any] = {
     "open": Checkpoint,
     "check": BatchInputs,
@@ -42,28 +51,29 @@ POINTS: dict[str, Any] = {
 """Functions at which a driver dies or sleeps, in the order of a batch; behind the last one, Spark commits it."""
 
 
-def declared(kind: str, folder: str, url: str | None, servers: str | None) -> StreamExecutionEnvironment:
+def declared(case: Mapping[str, Any]) -> StreamExecutionEnvironment:
     """Return a pipeline that copies all rows, and counts them by word, or by word and ten minutes.
 
     They are in files, or in the topic `rows` if there are servers of Kafka.
     """
+    kind = case["kind"]
     env = StreamExecutionEnvironment(f"stream_{kind}", config={"execution.runtime-mode": "AUTOMATIC"})
-    if servers is None:
-        rows = env.from_source(Json(f"{folder}/in", schema=COLUMNS), "rows", unbounded=True).uid("rows")
+    if case["servers"] is None:
+        rows = env.from_source(Json(f"{case['folder']}/in", schema=COLUMNS), "rows", unbounded=True).uid("rows")
     else:
-        records = env.from_source(Kafka("rows", bootstrap_servers=servers), "rows", unbounded=True).uid("rows")
+        records = env.from_source(Kafka("rows", bootstrap_servers=case["servers"]), "rows", unbounded=True).uid("rows")
         parsed = records.select(row=f"from_json(CAST(value AS STRING), '{COLUMNS}', map('mode', 'FAILFAST'))")
         rows = parsed.select(id="row.id", word="row.word", at="row.at", n="row.n")
-    _end(rows.select("id", "word", "n"), _target("copy", folder, url), "copy")
+    _end(rows.select("id", "word", "n"), _target("copy", case), "copy")
     if kind == "windows":
         marked = rows.assign_timestamps_and_watermarks("at", max_out_of_orderness="5 minutes")
         windows = marked.key_by("word").window(TumblingEventTimeWindows("at", "10 minutes"))
         counted = windows.aggregate(total="sum(n)").uid("windows")
         counted = counted.select("word", minute="unix_timestamp(window_start) DIV 60", total="total")
-        _end(counted, _target("totals", folder, url), "totals")
+        _end(counted, _target("totals", case), "totals")
     else:
         totals = rows.key_by("word").aggregate(total="sum(n)").uid("totals")
-        _end(totals, _target("totals", folder, url), "merged", keys="word")
+        _end(totals, _target("totals", case), "merged", keys="word")
     return env
 
 
@@ -71,29 +81,61 @@ def _end(rows: DataStream, target: Connector, name: str, **how: Any) -> None:
     rows.sink_to(target, mode="merge" if how else "append", **how).name(name).uid(name)
 
 
-def _target(name: str, folder: str, url: str | None) -> Connector:
-    if url is None:
-        return Parquet(f"{folder}/{name}")
-    return Jdbc(url, table=name, user="etl", password=Secret("warehouse", "password"), driver="org.postgresql.Driver")
+def _target(name: str, case: Mapping[str, Any]) -> Connector:
+    if case["kind"] in ("windows", "totals"):
+        return Parquet(f"{case['folder']}/{name}")
+    if case["kind"] == "delta":
+        return Delta(f"{case['folder']}/{name}")
+    password = Secret("warehouse", "password")
+    if case["kind"] == "iceberg":
+        properties = {"type": "jdbc", "uri": case["url"], "jdbc.user": "etl", "jdbc.schema-version": "V1"}
+        catalog: dict[str, str | Secret] = {**properties, "jdbc.password": password}
+        return Iceberg(f"lake.db.{name}", catalog=catalog | {"warehouse": f"{case['folder']}/warehouse"})
+    return Jdbc(case["url"], table=name, user="etl", password=password, driver="org.postgresql.Driver")
+
+
+def _table(name: str, case: Mapping[str, Any]) -> str:
+    return f"lake.db.{name}" if case["kind"] == "iceberg" else f"delta.`{case['folder']}/{name}`"
+
+
+def _prepared(case: Mapping[str, Any], spark: SparkSession) -> None:
+    """Create the tables of a lake."""
+    for name, columns in LAKE_COLUMNS.items():
+        if isinstance(target := _target(name, case), Iceberg):
+            connect(target, spark)
+            spark.sql("CREATE NAMESPACE IF NOT EXISTS lake.db")
+        spark.sql(f"CREATE TABLE IF NOT EXISTS {_table(name, case)} ({columns}) USING {case['kind']}")
+
+
+def _published(case: Mapping[str, Any], spark: SparkSession) -> dict[str, list[list[Any]]]:
+    """Return the rows of the tables."""
+    found = {}
+    for name in LAKE_COLUMNS:
+        spark.catalog.refreshTable(table := _table(name, case))
+        found[name] = [list(row) for row in spark.table(table).collect()]
+    return found
 
 
 def main() -> None:
-    """Run what the case says; then again whenever a line comes."""
+    """Run what the case says; then again whenever a line comes, or say what is published."""
     case = json.loads(sys.argv[1])
-    with local_session({"spark.ui.showConsoleProgress": "false"}) as spark:
+    is_lake = case["kind"] in LAKE_KINDS
+    settings = {"spark.databricks.delta.snapshotPartitions": "1", **SETTINGS} if is_lake else {}
+    with local_session({"spark.ui.showConsoleProgress": "false", **settings}) as spark:
         open_on_driver()
-        spark.sql(f"ADD JAR {JAR}")
-        runs = Runs(
-            declared(case["kind"], case["folder"], case["url"], case["servers"]),
-            Path(case["folder"]),
-            spark,
-            tries=case["try"],
-        )
+        if is_lake:
+            _prepared(case, spark)
+        else:
+            spark.sql(f"ADD JAR {JAR}")
+        runs = Runs(declared(case), Path(case["folder"]), spark, tries=case["try"])
         say("ready", None)
-        for run in sys.stdin:
+        for line in map(str.strip, sys.stdin):
+            if line == "published":
+                say(line, _published(case, spark))
+                continue
             if point := case.get("point"):
                 arm([POINTS[point]], point, case["when"], signal.Signals[case["signal"]], spark)
-            say("ended", runs.run(run.strip()))
+            say("ended", runs.run(line))
 
 
 if __name__ == "__main__":
