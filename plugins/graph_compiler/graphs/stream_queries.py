@@ -17,9 +17,12 @@ from graph_compiler.declaration.operators import (
     ContractOperator,
     Deduplicate,
     Drop,
+    Expect,
     IntervalJoin,
     Join,
     JoinType,
+    OnViolation,
+    Operator,
     Rename,
     Sink,
     Source,
@@ -33,7 +36,8 @@ from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
 
 _INCREMENTS = "a batch pipeline of what is new: only_new=True in place of unbounded=True"
 _ALLOWED = (
-    "operators on single rows, joins with bounded streams, aggregates by key, windows, deduplicate, interval_join"
+    "operators on single rows, contracts on them, joins with bounded streams, aggregates by key, windows, deduplicate, "
+    "interval_join"
 )
 _MODES = (SinkMode.APPEND, SinkMode.MERGE)
 
@@ -108,8 +112,9 @@ class StreamQueries:
                 yield from self._problems(node)
 
     def _problems(self, node: StreamNode) -> Iterator[Problem]:
-        operator = node.operator
         yield from self._changing_problems(node)
+        yield from self._problems_behind_contracts(node)
+        yield from self._union_problems(node)
         if any(edge.staging_text is not None for edge in self._graph.out_edges[node.id]):
             yield _at(
                 node,
@@ -117,6 +122,10 @@ class StreamQueries:
                 allowed="results of bounded sources; on a stream, all of it is one application",
                 hint="leave out stage()",
             )
+        yield from self._problems_of_kind(node)
+
+    def _problems_of_kind(self, node: StreamNode) -> Iterator[Problem]:
+        operator = node.operator
         if isinstance(operator, Source):
             yield from _source_problems(node, operator)
         elif isinstance(operator, Sink):
@@ -125,23 +134,56 @@ class StreamQueries:
             yield from self._join_problems(node, operator)
         elif self._keeps_state(node):
             yield from self._state_problems(node)
-        elif isinstance(operator, IntervalJoin):
-            return  # it is inner, and one of its sides ends
+        elif isinstance(operator, IntervalJoin | Expect):
+            return  # the join is inner, and one of its sides ends; the contract is about single rows
         elif not operator.sees_single_rows:
-            counts = isinstance(operator, ContractOperator)
+            is_contract = isinstance(operator, ContractOperator)
             yield _at(
                 node,
-                f"it {'counts' if counts else 'needs'} all rows of a run, and those of a stream never end",
-                allowed=_ALLOWED,
+                f"it {'is about' if is_contract else 'needs'} all rows of a run, and those of a stream never end",
+                allowed="expect, which is about single rows" if is_contract else _ALLOWED,
                 hint=_INCREMENTS,
             )
+
+    def _problems_behind_contracts(self, node: StreamNode) -> Iterator[Problem]:
+        """Yield what cannot be computed batch by batch, behind the query: contracts count the rows of each batch."""
+        operator = node.operator
+        if isinstance(operator, ContractOperator | Sink):
+            return
+        before = (n for n in self.before(node.id) if isinstance(n.operator, ContractOperator))
+        contract = next((n for n in before if n.id in self.unbounded), None)
+        if contract is not None and (_has_sides(operator) or operator.keeps_state or not operator.sees_single_rows):
+            yield _at(
+                node,
+                f"it reads rows that '{contract.declared_name}' has checked, each batch by itself",
+                allowed="operators on single rows, other contracts and sinks behind a contract of a stream",
+                hint="the contract behind it",
+            )
+
+    def _union_problems(self, node: StreamNode) -> Iterator[Problem]:
+        """Yield a union with rows that end: Spark has none, and each batch would have them again."""
+        sides: dict[int, list[int]] = {}
+        for edge in self._graph.in_edges[node.id]:
+            sides.setdefault(edge.type_number if _has_sides(node.operator) else 0, []).append(edge.source_id)
+        for ids in sides.values():
+            if (bounded := [id for id in ids if id not in self.unbounded]) and len(bounded) < len(ids):
+                other = self._graph.node[bounded[0]].declared_name
+                yield _at(
+                    node,
+                    f"it reads a stream together with the rows of '{other}', which end",
+                    allowed="a union of streams; a union of rows that end",
+                    hint="publish rows that end by a pipeline of their own, or let them arrive: unbounded=True",
+                )
 
     def _changing_problems(self, node: StreamNode) -> Iterator[Problem]:
         """Yield what does not follow the values of an aggregate: the old ones of a key would stay in the target."""
         total = self._aggregate_before(node.id)
         if total is None or self._keeps_state(node):
             return
-        keeps_rows = isinstance(node.operator, Sink | ColumnOperator | Drop | Rename | Cast)
+        operator = node.operator
+        keeps_rows = isinstance(operator, Sink | ColumnOperator | Drop | Rename | Cast) or (
+            isinstance(operator, Expect) and operator.outcome() in (OnViolation.WARN, OnViolation.FAIL)
+        )
         if not keeps_rows or len(self._graph.in_edges[node.id]) > 1:
             does = "has other rows beside those" if keeps_rows else "may leave out rows"
             yield _at(
@@ -262,6 +304,11 @@ class StreamQueries:
             )
         if sink.partitions:
             yield _at(node, "it has partitions, which are those of a run", allowed="partition_by alone")
+
+
+def _has_sides(operator: Operator) -> bool:
+    """Whether one of its inputs may end and the other not."""
+    return isinstance(operator, Join | IntervalJoin)
 
 
 def _deduplicate_problems(

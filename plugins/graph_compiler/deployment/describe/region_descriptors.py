@@ -348,7 +348,7 @@ def _places_in_order(region: RegionDescriptor, unbounded: Set[int]) -> tuple[lis
         if not isinstance(operator, WindowAggregate) or tag is None or tag != operator.late_data:
             keeping.append(id)
 
-    for id, tag in region.sink_inputs:
+    for id, tag in region.batch_inputs:
         visit(id, tag)
     return read, keeping
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from graph_compiler.declaration.artifacts.user_artifact import UserArtifact
-from graph_compiler.declaration.operators import Operator, RuntimeSettings, Sink
+from graph_compiler.declaration.operators import ContractOperator, Operator, RuntimeSettings, Sink
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.declaration.partitioners import Partitioner
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
@@ -171,11 +171,22 @@ class RegionDescriptor:
         return tuple(operator for vertex in self.vertices for operator in vertex.operators)
 
     @property
-    def sink_inputs(self) -> tuple[tuple[int, str | None], ...]:
-        """The outputs that its sinks read, each once; ordered by operator ids, whatever the order of declaration."""
+    def of_each_batch(self) -> frozenset[int]:
+        """The nodes that a stream computes for each batch, behind its query: sinks, contracts, and what reads these."""
+        found: set[int] = set()
+        for each in self.operators:
+            is_behind = any(edge.node_id in found for edge in each.inputs)
+            if is_behind or isinstance(each.operator, Sink | ContractOperator):
+                found.add(each.node_id)
+        return frozenset(found)
+
+    @property
+    def batch_inputs(self) -> tuple[tuple[int, str | None], ...]:
+        """The outputs of the query that a batch has, each once; ordered by operator ids, in whatever order declared."""
         ids = {operator.node_id: operator.operator_id for operator in self.operators}
-        edges = (edge for each in self.operators if isinstance(each.operator, Sink) for edge in each.inputs)
-        found = {(edge.node_id, edge.output_tag) for edge in edges}
+        behind = self.of_each_batch
+        edges = (edge for each in self.operators if each.node_id in behind for edge in each.inputs)
+        found = {(edge.node_id, edge.output_tag) for edge in edges if edge.node_id not in behind}
         return tuple(sorted(found, key=lambda output: (ids.get(output[0], ""), output[1] or "")))
 
     def only(self, node_ids: Set[int], results: tuple[ResultDescriptor, ...]) -> RegionDescriptor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt
 from graph_compiler.deployment.documents.wire import Json
@@ -50,6 +50,11 @@ class ContractCount:
     total: str | None = field(default=None, metadata={UNSAID: True})
     allowed: str | None = field(default=None, metadata={UNSAID: True})
     holds: bool | None = field(default=None, metadata={UNSAID: True})
+
+    def with_later(self, later: ContractCount) -> ContractCount:
+        """Return the counts of this and of later rows of a stream, for which it has to hold, too."""
+        holds = None if self.holds is None or later.holds is None else self.holds and later.holds
+        return replace(later, rows=self.rows + later.rows, violations=self.violations + later.violations, holds=holds)
 
     @property
     def is_violated(self) -> bool:

@@ -135,7 +135,7 @@ def _run(
         read_previous=seams.read_previous or versions.read,
         read_staged=partial(_read_staged, failover, metrics),
         materialize=fixed.fix,
-        stop_clock=run_clock(store, task, spark).stop_for,
+        stop_clock=run_clock(store, task, spark, seams.now).stop_for,
         on_output=metrics.mark,
         pin=pin,
         increment=partial(increments.pin, region),

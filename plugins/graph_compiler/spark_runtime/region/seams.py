@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
+from datetime import datetime
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -57,6 +58,8 @@ class Seams:
     notify: Notify = _ignore
     batch: str | None = None
     """The batch of a stream that the rows are: whatever execution publishes it, it counts once."""
+    now: Callable[[], datetime] | None = None
+    """Returns the current time of that batch, which is the same when it is repeated; else it is the run's."""
     restored: StreamOrigin | None = None
     """The savepoint that it is the first batch behind."""
 

@@ -3,8 +3,9 @@
     offsets of batch n are logged ─▶ its rows reach foreachBatch ─▶ all sinks publish it ─▶ batch n is committed
                  └── a driver that dies in between: the next one has the same rows under the same number ──┘
 
-All operators but the sinks are in Spark's query. Each batch is a region of its own for `run_region`: its rows are the
-sources, and the ledgers of targets know it by stream and number. So it is published once, by whatever driver.
+All operators but the sinks are in Spark's query, and contracts with what reads them: these count the rows of a batch
+before it is published. Each batch is a region of its own for `run_region`: its rows are the sources, and the ledgers of
+targets know it by stream and number. So it is published once, by whatever driver.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import ClassVar
 
 from pyspark import StorageLevel
@@ -31,6 +33,7 @@ from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.jvm_settings import SHUFFLE_PARTITIONS
+from graph_compiler.deployment.documents.manifest import ContractCount
 from graph_compiler.deployment.documents.report import Output, Phase
 from graph_compiler.deployment.documents.staging_layout import StreamLayout
 from graph_compiler.deployment.documents.stream import (
@@ -59,7 +62,7 @@ from graph_compiler.spark_runtime.spark_internals.java import ChangingNumber, li
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import stream_sources
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.staging_store import StagingStore
-from graph_compiler.staging.streams.batch_log import last_begun, partitions_of, uncommitted_batch, watermark_of
+from graph_compiler.staging.streams.batch_log import last_begun, partitions_of, time_of, uncommitted_batch, watermark_of
 from graph_compiler.staging.streams.checkpoint import Checkpoint, CheckpointError, savepoint_of
 from graph_compiler.staging.streams.savepoints import begin_with_savepoint
 
@@ -127,7 +130,7 @@ def run_stream(
     stream.publish_all(query, sources)
     return RegionResult(
         outputs=tuple(stream.outputs.values()),
-        contracts=(),
+        contracts=tuple(stream.contracts.values()),
         reads=(),
         recomputed=(),
         sources=(),
@@ -150,6 +153,7 @@ class _Stream:
     passed: ChangingNumber | None
     """What the watermark has passed, in microseconds since 1970, if a side output has late rows."""
     outputs: dict[str, Output] = field(default_factory=dict)
+    contracts: dict[str, ContractCount] = field(default_factory=dict)
     batches: list[PublishedBatch] = field(default_factory=list)
     _region: RegionDescriptor = field(init=False)
     """That of each batch: its rows, and the sinks."""
@@ -170,8 +174,9 @@ class _Stream:
     def publish_all(self, query: StreamQuery, sources: Mapping[int, ArrivingSource]) -> None:
         """Publish until nothing is new."""
         run, operators = self.run, self.run.evaluation.graph.operators
+        behind = self.task.region.of_each_batch
         for operator in operators.values():
-            if not isinstance(operator.operator, Sink):
+            if operator.node_id not in behind:
                 run.evaluate(operator)
         *_, last = (each for each in operators.values() if isinstance(each.operator, Sink))
         self._repeated = uncommitted_batch(self.store, self.checkpoint.folder)
@@ -290,6 +295,9 @@ class _Stream:
         for output in result.outputs:
             before = self.outputs.get(output.name)
             self.outputs[output.name] = output if before is None else _added(before, output)
+        for count in result.contracts:
+            before_it = self.contracts.get(count.contract)
+            self.contracts[count.contract] = count if before_it is None else before_it.with_later(count)
         self._let_pass(number)
         if self._query is not None and (last := self._query.lastProgress) is not None:
             self._note([last])  # that of the batch before: Spark remembers the last hundred
@@ -322,6 +330,7 @@ class _Stream:
                 read_source=read,
                 looks=look,
                 batch=self.checkpoint.batch(number),
+                now=partial(time_of, self.store, self.checkpoint.folder, number),
                 restored=origin if origin is not None and number == origin.first_batch else None,
             ),
         )
@@ -345,10 +354,10 @@ class _Stream:
 
 
 def region_of_batch(region: RegionDescriptor) -> RegionDescriptor:
-    """Return the region that publishes one batch: sources of its rows, one for each output, and the sinks."""
-    sinks = [each for each in region.operators if isinstance(each.operator, Sink)]
+    """Return the region that publishes one batch: sources of its rows, one for each output, contracts and sinks."""
+    behind = region.of_each_batch
     # In this order Spark numbers their sources and states: a checkpoint belongs to it.
-    numbers: dict[NodeOutput, int] = {output: -1 - place for place, output in enumerate(region.sink_inputs)}
+    numbers: dict[NodeOutput, int] = {output: -1 - place for place, output in enumerate(region.batch_inputs)}
     by_node = {each.node_id: each for each in region.operators}
     sources = tuple(
         replace(by_node[id], node_id=number, operator=Source(_BatchRows(id, tag)), inputs=())
@@ -356,15 +365,14 @@ def region_of_batch(region: RegionDescriptor) -> RegionDescriptor:
     )
 
     def of_batch(edge: InputDescriptor) -> InputDescriptor:
-        return replace(edge, node_id=numbers[edge.node_id, edge.output_tag], output_tag=None)
+        number = numbers.get((edge.node_id, edge.output_tag))
+        return edge if number is None else replace(edge, node_id=number, output_tag=None)
 
-    only_sinks = region.only({each.node_id for each in sinks}, ()).changed(
-        lambda sink: replace(sink, inputs=tuple(map(of_batch, sink.inputs)))
-    )
+    of_each = region.only(behind, ()).changed(lambda each: replace(each, inputs=tuple(map(of_batch, each.inputs))))
     # What is looked at before any data moves was looked at for the whole stream.
-    vertices = tuple(replace(vertex, initialize_on_master=()) for vertex in only_sinks.vertices)
+    vertices = tuple(replace(vertex, initialize_on_master=()) for vertex in of_each.vertices)
     given = replace(vertices[0], operators=sources, coordinators=())
-    return replace(only_sinks, vertices=(given, *vertices), stream=None, computed_once=())
+    return replace(of_each, vertices=(given, *vertices), stream=None, computed_once=())
 
 
 def _sources(region: RegionDescriptor) -> list[Source]:

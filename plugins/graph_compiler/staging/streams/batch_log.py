@@ -13,6 +13,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import PurePath
 from urllib.parse import unquote
 
@@ -22,6 +23,7 @@ from graph_compiler.deployment.documents.jvm_settings import SHUFFLE_PARTITIONS
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StreamLayout
 from graph_compiler.deployment.documents.stream import SavepointRestoreSettings, StreamOfSource, StreamQuery
+from graph_compiler.staging.attempts.run_marker import moment
 from graph_compiler.staging.publications.listing import is_hidden
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -56,6 +58,16 @@ def partitions_of(store: StagingStore, checkpoint: str) -> int | None:
         return int(json.loads(lines[1])["conf"][SHUFFLE_PARTITIONS])
     except (LookupError, ValueError, TypeError):
         return None
+
+
+def time_of(store: StagingStore, checkpoint: str, batch: int) -> datetime:
+    """Return the current time of a batch, which Spark has logged before it ran."""
+    content = store.get(f"{checkpoint}/offsets/{batch}", most=_MOST_BYTES) or b""
+    try:
+        milliseconds = int(json.loads(content.decode().splitlines()[1])["batchTimestampMs"])
+    except (LookupError, ValueError) as error:
+        raise CheckpointError(f"{checkpoint} has no time of batch {batch}") from error
+    return moment(milliseconds / 1000)
 
 
 def watermark_of(store: StagingStore, checkpoint: str, batch: int) -> int:
