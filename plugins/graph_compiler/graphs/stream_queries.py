@@ -157,7 +157,7 @@ class StreamQueries:
                 node,
                 f"it reads rows that '{contract.declared_name}' has checked, each batch by itself",
                 allowed="operators on single rows, other contracts and sinks behind a contract of a stream",
-                hint="the contract behind it",
+                hint="move the contract behind it",
             )
 
     def _union_problems(self, node: StreamNode) -> Iterator[Problem]:
