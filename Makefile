@@ -26,7 +26,7 @@ NEEDS_NOTHING := -m 'not ($(NEEDS_SOME) or long or browser)'
 # What `make test-all` runs, what `make test-long` runs, and what has a command of its own.
 NOT_QUICK := ci or long or browser or cluster or yarn or kubernetes or openlineage or objects or hdfs or compose or versions or lake or kafka
 
-.PHONY: help run ui up down down-all explain env test test-all test-core test-long test-browser test-cluster test-yarn test-kubernetes test-openlineage test-objects test-hdfs test-kafka test-kafka-kills test-lake test-lake-kills test-lake-machine test-lake-cost test-stream-kills test-stream-cost test-versions test-matrix test-compose test-faults test-faults-in-bucket test-faults-in-hdfs test-machine test-mends stale mutants bench lint format lock web web-check clean
+.PHONY: help run ui up down down-all explain env test test-all test-core test-long test-browser test-cluster test-yarn test-kubernetes test-openlineage test-objects test-hdfs test-kafka test-kafka-kills test-lake test-lake-kills test-lake-machine test-lake-cost test-stream-kills test-lake-stream-kills test-stream-cost test-versions test-matrix test-compose test-faults test-faults-in-bucket test-faults-in-hdfs test-machine test-mends stale mutants bench lint format lock web web-check clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -126,6 +126,10 @@ test-lake-machine: $(READY) $(LAKE_READY) ## search for a sequence of runs, faul
 
 test-stream-kills: $(READY) ## kill and stop drivers of streams, and check that nothing is lost or doubled (an hour); ARGS="--cases 60 --seed 1"
 	@$(WITH_JAVA) $(BIN)/python -m tests.spark.streams.kills $(ARGS)
+
+test-lake-stream-kills: $(READY) $(LAKE_READY) $(OBJECTS_READY) ## the same kills as those of test-stream-kills, with tables of Iceberg and Delta Lake as targets (needs Maven and Maven Central); ARGS="--cases 40 --seed 1"
+	@$(LAKE_JARS)
+	@$(WITH_LAKE) $(BIN)/python -m tests.spark.streams.kills --kinds iceberg,delta $(ARGS)
 
 test-stream-cost: $(READY) ## compare the CPU of a stream's batches with that of plain Structured Streaming; ARGS="--pairs 10"
 	@$(WITH_JAVA) $(BIN)/python -m tests.spark.streams.cost $(ARGS)

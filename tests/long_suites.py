@@ -65,6 +65,7 @@ SUITES: Mapping[str, Sequence[str]] = {
     "make test-lake-kills": _LAKE,
     "make test-stream-kills": _STREAMS,
     "make test-kafka-kills": _STREAMS,
+    "make test-lake-stream-kills": (*_STREAMS, *_LAKE),
     "make test-stream-cost": _STREAMS,
     "make test-lake-machine": (*_LAKE, "tests/machine"),
     "make test-lake-cost": _LAKE,
