@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
+from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, MapType, StructType, VariantType
 
 from graph_compiler.declaration.operators import Aggregate, AggregateAll, Deduplicate, WindowAggregate
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.operators.columns import ColumnsError, event_times, require_columns
 from graph_compiler.spark_runtime.operators.scope import Scope, all_outputs, listed, main_output
 from graph_compiler.spark_runtime.spark_internals.java import lit
+from graph_compiler.spark_runtime.spark_internals.versions import keeps_zeros_apart
 
-_RANK = "graph_compiler_rank"
+_RANK, _KEY = "graph_compiler_rank", "graph_compiler_key_"
 
 
 @main_output.register
@@ -79,10 +82,43 @@ def _first_to_arrive(operator: Deduplicate, rows: DataFrame) -> DataFrame:
             "none of its columns is the event time any more, and keys would never be forgotten",
             "keep the column of assign_timestamps_and_watermarks(…) as it is, or call it just before",
         )
-    keys = list(operator.keys)
-    if not keys or not times.isdisjoint(key.lower() for key in keys):
-        return rows.dropDuplicates(keys or None)
-    return rows.dropDuplicatesWithinWatermark(keys)
+    has_time = not operator.keys or not times.isdisjoint(key.lower() for key in operator.keys)
+    keys: list[str] | None = list(operator.keys) or None
+    columns = rows.columns
+    if keeps_zeros_apart(rows.sparkSession):
+        rows, keys = _with_equal_zeros(rows, operator.keys or columns)
+    unique = rows.dropDuplicates(keys) if has_time else rows.dropDuplicatesWithinWatermark(keys)
+    return unique.drop(*rows.columns[len(columns) :])
+
+
+def _with_equal_zeros(rows: DataFrame, keys: Sequence[str]) -> tuple[DataFrame, list[str]]:
+    """Return rows with more columns, which are equal for equal keys, and the names of those to compare.
+
+    Spark compares 0.0 for -0.0, but not here before 4.2. Raises ColumnsError for numbers within a key.
+    """
+    fields = {field.name.lower(): field.dataType for field in rows.schema.fields}
+    compared = []
+    for place, key in enumerate(keys):
+        kind = fields[key.lower()]
+        if isinstance(kind, FloatType | DoubleType):
+            compared.append(f"{_KEY}{place}")
+            rows = rows.withColumn(compared[-1], expr(f"{quoted(key)} + CAST(0 AS {kind.simpleString()})"))
+        elif _has_zeros(kind):
+            raise ColumnsError(
+                f"its key '{key}' has numbers that may be 0.0 and -0.0, and Spark {rows.sparkSession.version} would "
+                "publish a row for each",
+                "Spark 4.2 or later; or numbers as DECIMAL within the key",
+            )
+        else:
+            compared.append(key)
+    return rows, compared
+
+
+def _has_zeros(kind: DataType) -> bool:
+    """Whether numbers of floating point are within a type."""
+    if isinstance(kind, StructType):
+        return any(_has_zeros(field.dataType) for field in kind)
+    return _has_zeros(kind.elementType) if isinstance(kind, ArrayType) else isinstance(kind, FloatType | DoubleType)
 
 
 def _is_orderable(type: DataType) -> bool:

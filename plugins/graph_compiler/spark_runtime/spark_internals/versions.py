@@ -6,6 +6,7 @@
     4.2             OrcUtils.readSchema takes one more Boolean                     one argument less
     4.2             to_arrow_type needs a time zone, for any type that has one     there is no such argument
     4.2             pandas has the whole numbers of lists and maps as they are     beside a NULL, they are doubles
+    4.2             0.0 and -0.0 are one key of a stream's unique rows             two keys
     4.2             PythonException has a condition, with the traceback            its message has the traceback
     4.3             counts have rows once                                          rows that a sort samples count twice
     4.3             CAST(TIME '12:00' AS TIMESTAMP): a time on the current day     Spark refuses the cast
@@ -130,3 +131,8 @@ def rounds_within_lists() -> bool:
 def counts_sampled_rows_twice(spark: SparkSession) -> bool:
     """Whether counts contain the rows of a sort's sample, which Spark computes by a job before that of the rows."""
     return not isinstance(java_class(spark, f"{_EXECUTION}.LastAttemptAggregatingAccumulator"), JavaClass)
+
+
+def keeps_zeros_apart(spark: SparkSession) -> bool:
+    """Whether the unique rows of a stream have 0.0 and -0.0 as two keys: there is nothing else to ask for."""
+    return tuple(map(int, minor_of(spark.version).split("."))) < (4, 2)
