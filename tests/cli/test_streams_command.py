@@ -18,7 +18,7 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.stream import PublishedBatch, StreamProgress, StreamQuery, UnboundedSource
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.streams.checkpoint import Checkpoint, CheckpointTakenError, known_streams
-from graph_compiler.staging.streams.heartbeats import Turn
+from graph_compiler.staging.streams.heartbeats import StreamTurn
 from tests.cli.conftest import forget_pipelines
 
 QUERY = StreamQuery(sources=(UnboundedSource(node_id=1, uid="lines", name="lines"),), state=(), updates=False)
@@ -162,9 +162,11 @@ def test_an_unknown_stream_is_refused_with_those_that_exist(checkpoint: Checkpoi
     checkpoint.check()
 
 
-def begun(checkpoint: Checkpoint, **more: Any) -> Turn:
+def begun(checkpoint: Checkpoint, **more: Any) -> StreamTurn:
     """Let the driver of the checkpoint give a sign of life."""
-    turn = Turn(store=LocalStore(), layout=checkpoint.layout, stream_id=checkpoint.stream_id, number=checkpoint.turn)
+    turn = StreamTurn(
+        store=LocalStore(), layout=checkpoint.layout, stream_id=checkpoint.stream_id, number=checkpoint.turn
+    )
     now = time.time()
     alive = StreamHeartbeat(
         version=HEARTBEAT,

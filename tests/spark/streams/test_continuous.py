@@ -24,7 +24,7 @@ from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from graph_compiler.spark_runtime.spark_internals import running_query
 from graph_compiler.staging.streams.batch_log import last_begun, uncommitted_batch
 from graph_compiler.staging.streams.checkpoint import Checkpoint, last_query
-from graph_compiler.staging.streams.heartbeats import Turn
+from graph_compiler.staging.streams.heartbeats import StreamTurn
 from tests.harness.driver_processes import Driver
 from tests.harness.position_runs import STORE, Runs, write
 
@@ -71,10 +71,10 @@ def is_counted(spark: SparkSession, folder: Path) -> bool:
     return True
 
 
-def turn_of(runs: Runs) -> Turn | None:
+def turn_of(runs: Runs) -> StreamTurn | None:
     (task,) = runs.last
     assert task.region.stream is not None
-    return Turn.last_of_query(STORE, StreamLayout(root=runs.root, owner=task.identity.owner), task.region.stream)
+    return StreamTurn.last_of_query(STORE, StreamLayout(root=runs.root, owner=task.identity.owner), task.region.stream)
 
 
 def heartbeat(runs: Runs) -> StreamHeartbeat | None:

@@ -22,7 +22,7 @@ from graph_compiler.identifiers import RegionId
 from graph_compiler.staging.attempts.attempt import AttemptEnd, read_end
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.attempts.task_attempt import causes
-from graph_compiler.staging.streams.heartbeats import Turn
+from graph_compiler.staging.streams.heartbeats import StreamTurn
 
 _ENDED_ITSELF = (
     "Spark's driver ended with exit code 0 before its work was done, and left no report\n"
@@ -147,7 +147,7 @@ def ask_streams(descriptors: Iterable[str]) -> bool:
             if task is None or task.region.continuous is None or task.region.stream is None:
                 continue
             layout = StreamLayout(root=task.staging_root, owner=task.identity.owner)
-            turn = Turn.last_of_query(documents.store, layout, task.region.stream)
+            turn = StreamTurn.last_of_query(documents.store, layout, task.region.stream)
             heartbeat = None if turn is None else turn.heartbeat()
             if turn is None or heartbeat is None or heartbeat.execution_id != task.attempt.execution_id:
                 continue

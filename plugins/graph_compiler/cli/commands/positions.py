@@ -26,7 +26,7 @@ from graph_compiler.staging.positions.position_log import PositionLog, SinkState
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of
 from graph_compiler.staging.streams.checkpoint import KnownStream, known_layouts, known_streams
-from graph_compiler.staging.streams.heartbeats import Turn
+from graph_compiler.staging.streams.heartbeats import StreamTurn
 from graph_compiler.staging.streams.savepoints import (
     SavedStream,
     known_savepoints,
@@ -265,7 +265,7 @@ def stop_stream(dag: DagName, source: StreamSource) -> None:
     with speaking_plainly():
         store, root = _place()
         stream = _stream_of(store, root, dag, source)
-        turn = Turn.last(store, stream.layout, stream.stream_id)
+        turn = StreamTurn.last(store, stream.layout, stream.stream_id)
         alive = _heartbeat(store, stream)
         if turn is None or alive is None or alive.end is not None:
             raise ExecutionNotFoundError(f"no driver of the stream of '{source}' of '{dag}' is running")
@@ -335,7 +335,7 @@ def _stream_of(store: StagingStore, root: str, dag: str, source: str) -> KnownSt
 
 def _heartbeat(store: StagingStore, stream: KnownStream) -> StreamHeartbeat | None:
     """Return the last sign of life of a stream's last driver; one that cannot be read is named."""
-    turn = Turn.last(store, stream.layout, stream.stream_id)
+    turn = StreamTurn.last(store, stream.layout, stream.stream_id)
     try:
         return None if turn is None else turn.heartbeat()
     except (DamagedDocumentError, OtherVersionError) as error:

@@ -13,7 +13,7 @@ from graph_compiler.deployment.documents.staging_layout import StreamLayout
 from graph_compiler.deployment.documents.stream import StreamQuery
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.staging.store.staging_store import StagingStore
-from graph_compiler.staging.streams.heartbeats import Turn
+from graph_compiler.staging.streams.heartbeats import StreamTurn
 
 
 @dataclass(slots=True)
@@ -56,11 +56,11 @@ class StreamLines:
         turn.request_stop(time.time(), getpass.getuser())
         return True
 
-    def _driver(self) -> tuple[Turn | None, StreamHeartbeat | None]:
+    def _driver(self) -> tuple[StreamTurn | None, StreamHeartbeat | None]:
         """Return the driver that this command has started, None before it has begun."""
         try:
-            turn = Turn.last_of_query(self.store, self.layout, self.query)
+            turn = StreamTurn.last_of_query(self.store, self.layout, self.query)
             alive = None if turn is None else turn.heartbeat()
-        except (OSError, GraphCompilerError):  # the run itself says what is wrong with its staging root
+        except (OSError, GraphCompilerError):  # the run itself fails then, and says why
             return None, None
         return (turn, alive) if alive is not None and alive.began >= self.started else (None, None)

@@ -11,7 +11,7 @@ from graph_compiler.identifiers import counted
 
 VERSION = 1
 LATE_AFTER = 60.0
-"""Seconds after which a driver that has written nothing is said to give no sign of life."""
+"""Seconds without a sign of life after which people are told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

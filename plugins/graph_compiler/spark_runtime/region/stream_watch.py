@@ -30,7 +30,7 @@ from graph_compiler.spark_runtime.spark_internals.running_query import (
     is_between_batches,
 )
 from graph_compiler.staging.streams.checkpoint import Checkpoint, CheckpointTakenError
-from graph_compiler.staging.streams.heartbeats import Turn
+from graph_compiler.staging.streams.heartbeats import StreamTurn
 
 LOG = program_log.logger(__name__)
 _LOOK, _ASK, _BEAT = 1, 2, 10
@@ -53,7 +53,7 @@ class StreamWatch:
     """Why it ends behind its batch; what has happened first."""
     began: float = field(default_factory=time.time)
     _started: float = field(default_factory=time.monotonic)
-    _turn: Turn = field(init=False)
+    _turn: StreamTurn = field(init=False)
     _shown: StreamHeartbeat = field(init=False)
     _written: StreamHeartbeat | None = None
     _wrote: float = 0.0
@@ -63,7 +63,9 @@ class StreamWatch:
 
     def __post_init__(self) -> None:
         opened, interval = self.checkpoint, None if self.continuous is None else self.continuous.interval_ms / 1000
-        self._turn = Turn(store=opened.store, layout=opened.layout, stream_id=opened.stream_id, number=opened.turn)
+        self._turn = StreamTurn(
+            store=opened.store, layout=opened.layout, stream_id=opened.stream_id, number=opened.turn
+        )
         self._shown = StreamHeartbeat(
             version=VERSION,
             execution_id=self.execution_id,
@@ -151,7 +153,7 @@ class StreamWatch:
             put_back()
 
     def _look(self) -> CheckpointTakenError | None:
-        """Look for reasons to end; return that a later driver has the checkpoint."""
+        """Return that a later driver has the checkpoint, None if none has; find other reasons to end."""
         longest = self.continuous.longest_seconds if self.continuous else None
         if self.end is None and longest is not None and time.monotonic() - self._started >= longest:
             self.end = StreamEnd.TIME_IS_OVER

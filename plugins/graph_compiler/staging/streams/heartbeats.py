@@ -1,6 +1,6 @@
 """The signs of life of a stream's drivers, and requests that one of them stops: a document for each turn.
 
-A request names a turn. So an old one does not stop the next driver, and nobody has to remove it.
+A request names a turn. So an old one does not stop the next driver, and it need not be removed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _KEPT = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class StreamTurn:
     """The turn of a driver: one execution that has, or had, the checkpoint of a stream."""
 
     store: StagingStore
@@ -30,13 +30,13 @@ class Turn:
     number: int
 
     @classmethod
-    def last(cls, store: StagingStore, layout: StreamLayout, stream_id: str) -> Turn | None:
+    def last(cls, store: StagingStore, layout: StreamLayout, stream_id: str) -> StreamTurn | None:
         """Return the last one of a stream, None if it has had no driver."""
         known = numbers_in(store, layout.turns(stream_id))
         return cls(store=store, layout=layout, stream_id=stream_id, number=known[-1]) if known else None
 
     @classmethod
-    def last_of_query(cls, store: StagingStore, layout: StreamLayout, query: StreamQuery) -> Turn | None:
+    def last_of_query(cls, store: StagingStore, layout: StreamLayout, query: StreamQuery) -> StreamTurn | None:
         """Return the last one of the stream that a query's sources have, None if they have none."""
         uids = sorted(source.uid for source in query.sources)
         known = set(streams_of_sources(store, layout, uids).values())
@@ -49,7 +49,7 @@ class Turn:
         return get_document(self.store, key, StreamHeartbeat, version=VERSION)
 
     def put(self, heartbeat: StreamHeartbeat) -> None:
-        """Give a sign of life."""
+        """Write its sign of life."""
         key = numbered(self.layout.heartbeats(self.stream_id), self.number)
         self.store.put(key, to_json(heartbeat).encode())
 
