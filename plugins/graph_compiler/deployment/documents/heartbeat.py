@@ -11,7 +11,7 @@ from graph_compiler.identifiers import counted
 
 VERSION = 1
 LATE_AFTER = 60.0
-"""Seconds without a sign of life after which people are told."""
+"""Seconds after which a driver that writes nothing may be dead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

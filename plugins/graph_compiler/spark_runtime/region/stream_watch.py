@@ -42,7 +42,7 @@ _SHOWN = 20
 
 @dataclass(slots=True, kw_only=True)
 class StreamWatch:
-    """What one driver of a stream does, and why it is to end. Batches are told from other threads."""
+    """What one driver of a stream does, and why it is to end. Batches are noted by other threads."""
 
     spark: SparkSession
     checkpoint: Checkpoint
