@@ -36,6 +36,18 @@ def test_children_end_at_once_and_an_unresponsive_leader_is_killed(tmp_path: Pat
     assert leader.wait(timeout=10) == -9
 
 
+def test_a_driver_that_was_asked_may_end_by_itself_and_is_ended_later(tmp_path: Path) -> None:
+    from graph_compiler.airflow_backend.provider.submit_process import end_group
+
+    program = "import sys, time; time.sleep(1.5); open(sys.argv[1], 'w').write('done'); time.sleep(60)"
+    leader = subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "d")], text=True, start_new_session=True)
+    began = time.monotonic()
+    end_group(leader, grace_seconds=1, patience=4)
+    assert time.monotonic() - began < 4  # a kill of the task's process must not wait
+    assert leader.wait(timeout=30) == -15
+    assert (tmp_path / "d").read_text() == "done"
+
+
 def test_an_ended_group_is_not_signaled() -> None:
     from graph_compiler.airflow_backend.provider.submit_process import end_group
 
@@ -54,7 +66,7 @@ def test_the_group_of_a_submission_that_has_ended_may_belong_to_others(
     from graph_compiler.airflow_backend.provider import submit_process
 
     ended: list[Any] = []
-    monkeypatch.setattr(submit_process, "end_group", ended.append)
+    monkeypatch.setattr(submit_process, "end_group", lambda leader, **_: ended.append(leader))
     leader: Any = SimpleNamespace(poll=lambda: None if is_running else 0)
     assert submit_process.end_driver(leader, is_elsewhere=is_elsewhere) == (not is_elsewhere)
     assert bool(ended) == signaled

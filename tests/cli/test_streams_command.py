@@ -1,17 +1,24 @@
 """`streams`: the checkpoints below a staging root, and a reset, which says what is read again."""
 
 import json
+import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from graph_compiler.cli.app import app
 from graph_compiler.cli.commands import run as run_command
+from graph_compiler.cli.running.stream_lines import StreamLines
+from graph_compiler.deployment.documents.heartbeat import VERSION as HEARTBEAT
+from graph_compiler.deployment.documents.heartbeat import StreamEnd, StreamHeartbeat
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.stream import StreamQuery, UnboundedSource
+from graph_compiler.deployment.documents.stream import PublishedBatch, StreamProgress, StreamQuery, UnboundedSource
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.streams.checkpoint import Checkpoint, CheckpointTakenError, known_streams
+from graph_compiler.staging.streams.heartbeats import StreamTurn
 from tests.cli.conftest import forget_pipelines
 
 QUERY = StreamQuery(sources=(UnboundedSource(node_id=1, uid="lines", name="lines"),), state=(), updates=False)
@@ -45,6 +52,7 @@ def test_streams_are_listed(checkpoint: Checkpoint) -> None:
         "stream": checkpoint.stream_id,
         "batches": 2,
         "last_run": "monday",
+        "heartbeat": None,
         "savepoints": [],
     }
     assert json.loads(streams("list", "other", "--json").stdout) == []
@@ -152,3 +160,68 @@ def test_an_unknown_stream_is_refused_with_those_that_exist(checkpoint: Checkpoi
     assert done.exit_code == 2
     assert "found: words lines" in done.stderr
     checkpoint.check()
+
+
+def begun(checkpoint: Checkpoint, **more: Any) -> StreamTurn:
+    """Let the driver of the checkpoint give a sign of life."""
+    turn = StreamTurn(
+        store=LocalStore(), layout=checkpoint.layout, stream_id=checkpoint.stream_id, number=checkpoint.turn
+    )
+    now = time.time()
+    alive = StreamHeartbeat(
+        version=HEARTBEAT,
+        execution_id="e1",
+        run_id="monday",
+        began=now - 60,
+        written=now,
+        interval_seconds=10.0,
+        batch=None,
+        batch_began=None,
+        batches=(PublishedBatch(number=1, rows=3, seconds=0.5),),
+        published=now - 3,
+    )
+    turn.put(replace(alive, **more))
+    return turn
+
+
+def test_a_list_says_what_a_driver_does(checkpoint: Checkpoint) -> None:
+    begun(checkpoint)
+    assert "running for 60 s, batch 1 3 s ago" in streams("list").stdout
+    begun(checkpoint, batch=2, batch_began=time.time() - 300)
+    assert "running for 60 s, in batch 2 for 5 min, batch 1 3 s ago" in streams("list").stdout
+    begun(checkpoint, batch=2, written=time.time() - 125)
+    assert "no sign of life for 2 min, in batch 2" in streams("list").stdout
+    begun(checkpoint, end=StreamEnd.REQUESTED, written=time.time() - 30)
+    assert "ended 30 s ago: it was asked to stop" in streams("list").stdout
+    (row,) = json.loads(streams("list", "--json").stdout)
+    assert row["heartbeat"]["end"] == "REQUESTED"
+
+
+def test_a_driver_is_asked_to_stop(checkpoint: Checkpoint) -> None:
+    refused = streams("stop", "words", "lines")
+    assert refused.exit_code != 0
+    assert "no driver of the stream of 'lines' of 'words' is running" in refused.output
+    turn = begun(checkpoint)
+    done = streams("stop", "words", "lines")
+    assert done.exit_code == 0, done.output
+    assert "run monday is asked to end behind the batch in progress" in done.stdout
+    assert turn.stop_request() is not None
+    begun(checkpoint, end=StreamEnd.REQUESTED)
+    assert streams("stop", "words", "lines").exit_code != 0
+
+
+def test_each_batch_is_one_line_and_ctrl_c_asks(checkpoint: Checkpoint) -> None:
+    lines = StreamLines(LocalStore(), checkpoint.layout, QUERY, time.time() - 100)
+    assert (list(lines.new()), lines.request_stop()) == ([], False)
+    progress = StreamProgress(state_rows=None, state_bytes=None, watermark="2024-01-01T00:00:00Z", behind=2)
+    batches = [PublishedBatch(number=number, rows=3, seconds=0.5) for number in range(3)]
+    turn = begun(checkpoint, batches=tuple(batches[:2]))
+    assert list(lines.new()) == ["batch 0: 3 rows in 0.5 s"], "the last one waits for what Spark reports"
+    begun(checkpoint, batches=(*batches[:2], replace(batches[2], progress=progress)))
+    where = "watermark 2024-01-01T00:00:00Z, 2 records behind"
+    assert list(lines.new()) == ["batch 1: 3 rows in 0.5 s", f"batch 2: 3 rows in 0.5 s, {where}"]
+    assert list(lines.new()) == []
+    assert lines.request_stop()
+    assert turn.stop_request() is not None
+    begun(checkpoint, began=time.time() - 200)
+    assert not lines.request_stop(), "an earlier driver is not this command's"

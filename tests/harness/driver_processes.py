@@ -31,24 +31,25 @@ class Driver:
     @classmethod
     def start(cls, module: str, world: Mapping[str, Any], **what: Any) -> "Driver":
         """Start one as a module, in a group of its own."""
-        log = open(f"{world['folder']}/drivers.log", "a", encoding="utf-8")  # noqa: SIM115  # the process has it
-        process = subprocess.Popen(
-            [sys.executable, "-m", module, json.dumps({**world, **what})],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-            start_new_session=True,
-        )
+        with open(f"{world['folder']}/drivers.log", "a", encoding="utf-8") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", module, json.dumps({**world, **what})],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                start_new_session=True,
+            )
         driver = cls(process)
         threading.Thread(target=driver._listen, daemon=True).start()
         return driver
 
     def _listen(self) -> None:
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            if line.startswith("@ "):
-                self.lines.put(line[2:])
+        with self.process.stdout as lines:
+            for line in lines:
+                if line.startswith("@ "):
+                    self.lines.put(line[2:])
         self.lines.put("")
 
     def hear(self) -> tuple[str, Any]:
@@ -71,6 +72,9 @@ class Driver:
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        assert self.process.stdin is not None
+        with suppress(BrokenPipeError):
+            self.process.stdin.close()
 
 
 def wait_until_stopped(driver: Driver) -> None:

@@ -18,6 +18,8 @@ from graph_compiler.options.durations import Duration
 from graph_compiler.options.modes import DescriptionMode, RestartStrategyType, RuntimeMode, Scheduler, ShuffleMode
 
 MAX_PARALLELISM = 32768
+CONTINUOUS_INTERVAL_MS = 10_000
+"""The interval of a continuous stream that sets none: each look at a source costs a listing, or a request."""
 MAX_RESTARTS = 1_000_000
 """Flink allows 2³¹ − 1; Airflow adds tries when a task is cleared, and its databases allow no more than this."""
 
@@ -104,17 +106,32 @@ class PipelineOptions(BaseModel):
         default=None,
         ge=10,
         alias="execution.checkpointing.interval",
-        description="Milliseconds between checkpoints. Used in STREAMING graphs; refused in BATCH pipelines.",
+        description="Milliseconds from the begin of a batch of a continuous stream to that of the next one; unset: "
+        f"{CONTINUOUS_INTERVAL_MS:,}. Refused in pipelines that are not continuous.",
+    )
+    continuous: bool = Field(
+        default=False,
+        alias="execution.continuous",
+        description="Whether the task of a stream runs until it is stopped (streaming.md#continuous); else each run "
+        "publishes what has arrived, and ends.",
+    )
+    max_run_time: Duration = Field(
+        default=timedelta(0),
+        alias="execution.max-run-time",
+        description="After how long a continuous stream ends behind its batch, and the next run continues; "
+        "0: it does not end.",
     )
     unaligned_checkpoints: bool = Field(
         default=False,
         alias="execution.checkpointing.unaligned.enabled",
-        description="Whether checkpoints overtake rows; used and refused like the interval.",
+        description="Whether checkpoints overtake rows. Used in STREAMING graphs; no pipeline that sets it is "
+        "deployed.",
     )
     force_checkpointing: bool = Field(
         default=False,
         alias="execution.checkpointing.force",
-        description="Whether checkpoints may lose rows of an iteration; used and refused like the interval.",
+        description="Whether checkpoints may lose rows of an iteration. Used in STREAMING graphs; no pipeline that "
+        "sets it is deployed.",
     )
     savepoint_path: Annotated[str | None, AfterValidator(_savepoint)] = Field(
         default=None,
@@ -308,3 +325,8 @@ class PipelineOptions(BaseModel):
         alias="staging.ttl",
         description="How long after its last change `graph-compiler staging gc` treats a run as old.",
     )
+
+    @property
+    def interval_ms(self) -> int:
+        """The interval of a continuous stream."""
+        return self.checkpointing_interval or CONTINUOUS_INTERVAL_MS

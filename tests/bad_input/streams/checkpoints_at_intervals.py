@@ -6,5 +6,5 @@ orders.sink_to(Parquet("/out"), mode="append")
 # graph-compiler validate says:
 # pipelines/checkpoints_at_intervals.py: pipeline 'sales' has 1 problem
 #   option 'execution.checkpointing.interval' is set, and a run reads what is new in batches, each of which is a checkpoint
-#     hint: leave it out
+#     hint: leave it out, or set execution.continuous: true
 #     declared at pipelines/checkpoints_at_intervals.py:3

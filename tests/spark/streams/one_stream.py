@@ -57,7 +57,10 @@ def declared(case: Mapping[str, Any]) -> StreamExecutionEnvironment:
     They are in files, or in the topic `rows` if there are servers of Kafka.
     """
     kind = case["kind"]
-    env = StreamExecutionEnvironment(f"stream_{kind}", config={"execution.runtime-mode": "AUTOMATIC"})
+    config = {"execution.runtime-mode": "AUTOMATIC"}
+    if case.get("continuous"):
+        config |= {"execution.continuous": "true", "execution.checkpointing.interval": "200"}
+    env = StreamExecutionEnvironment(f"stream_{kind}", config=config)
     if case["servers"] is None:
         rows = env.from_source(Json(f"{case['folder']}/in", schema=COLUMNS), "rows", unbounded=True).uid("rows")
     else:

@@ -34,6 +34,9 @@ _UNKNOWN = re.compile(r"YARN RM REST API returned HTTP 404\b")
 class SubmitOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider ships no types
     """Submits what a plan says, and speaks to its cluster, also of an application that it has not submitted."""
 
+    patience = 0
+    """For how many seconds a driver of this host that is to end may end by itself."""
+
     @classmethod
     def of_cluster(cls, conn_id: str, deploy_mode: str | None) -> SubmitOperator:
         """Return an operator that submits nothing: it asks for applications, and ends them."""
@@ -186,16 +189,16 @@ class SubmitOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
     def on_kill(self) -> None:
         """End the whole application, on this host or in its cluster."""
         leader = None if self._hook is None else self._hook._submit_sp
-        if not end_driver(leader, is_elsewhere=self.is_elsewhere):
+        if not end_driver(leader, is_elsewhere=self.is_elsewhere, patience=self.patience):
             super().on_kill()
 
     def _get_hook(self) -> SparkSubmitHook:
         hook = super()._get_hook()
-        lead_a_group(hook)
+        lead_a_group(hook, patience=self.patience)
         return hook
 
 
-def lead_a_group(hook: SparkSubmitHook, grace_seconds: float = GRACE_SECONDS) -> None:
+def lead_a_group(hook: SparkSubmitHook, grace_seconds: float = GRACE_SECONDS, *, patience: int = 0) -> None:
     """Run a hook's process and all its children in a process group, which ends with this process, and limit its log.
 
     Their output may be in any encoding: an unreadable character is not an error.
@@ -203,7 +206,7 @@ def lead_a_group(hook: SparkSubmitHook, grace_seconds: float = GRACE_SECONDS) ->
     process = hook._process_spark_submit_log
 
     def watched(lines: Iterable[str]) -> None:
-        with ended_unless_done(hook._submit_sp.pid, grace_seconds):
+        with ended_unless_done(hook._submit_sp.pid, grace_seconds, patience):
             process(limited(lines))
 
     hook._process_spark_submit_log = watched

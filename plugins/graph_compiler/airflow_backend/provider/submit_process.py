@@ -16,6 +16,8 @@ from contextlib import contextmanager, suppress
 
 GRACE_SECONDS = 5
 """Seconds between TERM and KILL."""
+PATIENCE_SECONDS = 30
+"""Seconds before TERM for a driver that was asked to end behind its batch."""
 BEGINNING = 16 * 1024 * 1024
 """The number of characters at the beginning of the output that are logged immediately."""
 LAST_LINES = 2_000
@@ -42,22 +44,30 @@ def limited(lines: Iterable[str], *, beginning: int = BEGINNING) -> Iterator[str
     yield from last
 
 
-def end_driver(leader: subprocess.Popen[str] | None, *, is_elsewhere: bool) -> bool:
-    """End a process of spark-submit; False if its driver runs on another host, or nothing runs."""
+def end_driver(leader: subprocess.Popen[str] | None, *, is_elsewhere: bool, patience: int = 0) -> bool:
+    """End a process of spark-submit; False if its driver runs on another host, or nothing runs.
+
+    With patience, a driver of this host may first end by itself, for so many seconds; this does not wait.
+    """
     if leader is None:
         return False
     # A driver on another host outlives it long: by then, its number may be that of another process.
     if not is_elsewhere or leader.poll() is None:
-        end_group(leader)
+        end_group(leader, patience=0 if is_elsewhere else patience)
     return not is_elsewhere
 
 
-def end_group(leader: subprocess.Popen[str], grace_seconds: float = GRACE_SECONDS) -> None:
-    """Send TERM to a leader's group now, and KILL to the remaining processes later, without waiting.
+def end_group(leader: subprocess.Popen[str], grace_seconds: float = GRACE_SECONDS, *, patience: int = 0) -> None:
+    """Send TERM to a leader's group, and KILL to the remaining processes later, without waiting.
+
+    TERM is sent now, or after so many seconds of patience if the group has not ended by then.
 
     A separate process sends the KILL, since Airflow's supervisor kills this one five seconds after asking it to end.
     """
     group = leader.pid  # the leader started its own session
+    if patience:
+        _shell(f"({_waiting(group, patience)} {_ending(group, grace_seconds)}) &").wait()
+        return
     try:
         os.killpg(group, signal.SIGTERM)
     except ProcessLookupError:
@@ -66,9 +76,12 @@ def end_group(leader: subprocess.Popen[str], grace_seconds: float = GRACE_SECOND
 
 
 @contextmanager
-def ended_unless_done(group: int, grace_seconds: float = GRACE_SECONDS) -> Iterator[None]:
-    """End a group if this block raises, or this process dies in it: either closes its end of a pipe."""
-    end = f"kill -TERM -{group} && {_killing(group, grace_seconds)}"
+def ended_unless_done(group: int, grace_seconds: float = GRACE_SECONDS, patience: int = 0) -> Iterator[None]:
+    """End a group if this block raises, or this process dies in it: either closes its end of a pipe.
+
+    With patience, the group may first end by itself.
+    """
+    end = f"{_waiting(group, patience)} {_ending(group, grace_seconds)}"
     waits, says = os.pipe()
     shell = _shell(f"read -r done || {{ {end} }}", stdin=waits)
     os.close(waits)
@@ -79,6 +92,16 @@ def ended_unless_done(group: int, grace_seconds: float = GRACE_SECONDS) -> Itera
     finally:
         os.close(says)
         shell.wait()
+
+
+def _waiting(group: int, patience: int) -> str:
+    if not patience:
+        return ""
+    return f"n=0; while [ $n -lt {patience} ] && kill -0 -{group} 2>/dev/null; do sleep 1; n=$((n+1)); done;"
+
+
+def _ending(group: int, grace_seconds: float) -> str:
+    return f"kill -TERM -{group} && {_killing(group, grace_seconds)}"
 
 
 def _killing(group: int, grace_seconds: float) -> str:

@@ -38,7 +38,9 @@ def end_without_spark(task: TaskTry) -> str | None:
         own = [each.connector for each in sources if each.unbounded]
         are_read = [_is_read(connector) for connector in own]
         identity, root = execution.identity, execution.staging_root
-        if query is None or not nothing_arrived(task.store, root, identity, query, are_read, region.savepoint):
+        if query is None or region.continuous is not None:
+            return None
+        if not nothing_arrived(task.store, root, identity, query, are_read, region.savepoint):
             return None
         places += (str(connector.place) for connector in own)
     for execution in task.executions:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, TaskDeferred
 
@@ -14,11 +15,14 @@ from graph_compiler.airflow_backend.task.following.tracking import TrackingLostE
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.report import ExecutionReport
+from graph_compiler.deployment.documents.staging_layout import StreamLayout
 from graph_compiler.errors import GraphCompilerError, StagingError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
 from graph_compiler.staging.attempts.attempt import AttemptEnd, read_end
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.attempts.task_attempt import causes
+from graph_compiler.staging.streams.heartbeats import StreamTurn
 
 _ENDED_ITSELF = (
     "Spark's driver ended with exit code 0 before its work was done, and left no report\n"
@@ -90,6 +94,8 @@ def _without_report(task: TaskTry, error: AirflowException | None, *, is_elsewhe
 
 LOG = logging.getLogger(__name__)
 _STOPPED = "it was stopped while it was running"
+_AIRFLOW = "Airflow"
+_PAUSE = 0.5
 
 
 @contextmanager
@@ -126,3 +132,38 @@ def stopping(descriptors: Iterable[str]) -> Iterator[None]:
         yield
     finally:
         flush()
+
+
+def ask_streams(descriptors: Iterable[str]) -> bool:
+    """Ask the drivers of continuous streams to end behind the batch in progress; False if none is asked.
+
+    A driver that has not begun, and one whose checkpoint a later one has, are not asked: they publish nothing.
+    """
+    is_asked = False
+    for path in descriptors:
+        try:
+            documents = AttemptDocuments.beside(path)
+            task = documents.read_descriptor()
+            if task is None or task.region.continuous is None or task.region.stream is None:
+                continue
+            layout = StreamLayout(root=task.staging_root, owner=task.identity.owner)
+            turn = StreamTurn.last_of_query(documents.store, layout, task.region.stream)
+            heartbeat = None if turn is None else turn.heartbeat()
+            if turn is None or heartbeat is None or heartbeat.execution_id != task.attempt.execution_id:
+                continue
+            turn.request_stop(time.time(), _AIRFLOW)
+            is_asked = True
+        except (OSError, GraphCompilerError):
+            LOG.warning("graph_compiler: its driver is not asked to end behind its batch", exc_info=True)
+    if is_asked:
+        LOG.info("graph_compiler: the driver is asked to end behind the batch in progress")
+    return is_asked
+
+
+def wait_for_reports(descriptors: Iterable[str], seconds: float) -> None:
+    """Wait until drivers have written their reports, or some seconds are over."""
+    deadline = time.monotonic() + seconds
+    waited = [AttemptDocuments.beside(path) for path in descriptors]
+    with suppress(OSError, GraphCompilerError):
+        while not all(each.has_report() for each in waited) and time.monotonic() < deadline:
+            time.sleep(_PAUSE)

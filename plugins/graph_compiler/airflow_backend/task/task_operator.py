@@ -22,6 +22,7 @@ from graph_compiler.airflow_backend.installation.settings import Settings
 from graph_compiler.airflow_backend.notify.lineage import ReportsLineage
 from graph_compiler.airflow_backend.provider.host_facts import APPLICATION
 from graph_compiler.airflow_backend.provider.submit_operator import submit_options
+from graph_compiler.airflow_backend.provider.submit_process import PATIENCE_SECONDS
 from graph_compiler.airflow_backend.task.arrivals import end_without_spark
 from graph_compiler.airflow_backend.task.driver_end import read_reports, recording
 from graph_compiler.airflow_backend.task.driver_tuning import doubt_archive
@@ -94,6 +95,7 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
         self._given: Mapping[str, ParameterValue] = {}
         self.staging = settings.staging_root, settings.staging_conn_id
         self.defers = where.defers
+        self.patience = PATIENCE_SECONDS if any(region.continuous for region in regions) else 0
 
     @property
     def regions(self) -> tuple[RegionDescriptor, ...]:

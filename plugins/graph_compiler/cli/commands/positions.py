@@ -1,7 +1,8 @@
-"""`graph-compiler positions list | show | reset`, `streams list | savepoint | reset`: what earlier runs have read."""
+"""`graph-compiler positions list | show | reset`, `streams list | stop | savepoint | reset`: what runs have read."""
 
 from __future__ import annotations
 
+import getpass
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import typer
 from graph_compiler.cli.arguments.runs import DagName, layout_of, savepoint_place
 from graph_compiler.cli.console import AsJson, ExitCode, example, speaking_plainly
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.deployment.documents.heartbeat import StreamHeartbeat
 from graph_compiler.deployment.documents.position import Increment, PositionEntry, Reset, Settlement
 from graph_compiler.deployment.documents.staging_layout import PositionLayout
 from graph_compiler.deployment.documents.wire import to_wire
@@ -24,6 +26,7 @@ from graph_compiler.staging.positions.position_log import PositionLog, SinkState
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of
 from graph_compiler.staging.streams.checkpoint import KnownStream, known_layouts, known_streams
+from graph_compiler.staging.streams.heartbeats import StreamTurn
 from graph_compiler.staging.streams.savepoints import (
     SavedStream,
     known_savepoints,
@@ -218,7 +221,9 @@ def _with_files(log: PositionLog, one: ShownEntry, *, files: bool) -> dict[str, 
 # Streams have a checkpoint of Spark in place of a position.
 
 streams = typer.Typer(
-    name="streams", help="Show the checkpoints of streams, copy and reset them.", no_args_is_help=True
+    name="streams",
+    help="Show the checkpoints of streams, stop their drivers, copy and reset them.",
+    no_args_is_help=True,
 )
 StreamSource = Annotated[str, typer.Argument(metavar="SOURCE", help="The uid of one of its sources.")]
 
@@ -227,7 +232,7 @@ StreamSource = Annotated[str, typer.Argument(metavar="SOURCE", help="The uid of 
 def list_streams(
     dag: Annotated[str | None, typer.Argument(help="Only those of this pipeline.")] = None, as_json: AsJson = False
 ) -> None:
-    """List every stream: its pipeline, its sources, how many batches are committed, its last run, its savepoints.
+    """List every stream: its pipeline, its sources, its batches, its last run and what that does, its savepoints.
 
     Savepoints stay when a stream is reset, and are listed behind all streams.
     """
@@ -235,17 +240,38 @@ def list_streams(
         store, root = _place()
         owner = None if dag is None else layout_of(dag, "").identity.owner
         found = list(known_streams(store, root, owner))
+        alive, now = {each.stream_id: _heartbeat(store, each) for each in found}, datetime.now(UTC).timestamp()
         saved = [each for layout in known_layouts(store, root, owner) for each in known_savepoints(store, layout)]
     if as_json:
-        typer.echo(json.dumps([_stream_json(each, saved) for each in found], indent=1))
+        typer.echo(json.dumps([_stream_json(each, saved, alive[each.stream_id]) for each in found], indent=1))
         return
     for each in found:
         run = "no run yet" if each.last is None else f"last run {each.last.run_id}"
         typer.echo(f"{each.layout.owner} {' '.join(each.uids)}")
         typer.echo(f"        {counted(each.batches, 'batch', 'batches')}, {run}")
+        if (found_alive := alive[each.stream_id]) is not None:
+            typer.echo(f"        {found_alive.words(now)}")
     typer.echo(f"{counted(len(found), 'stream')} in {root}")
     for one in saved:
         typer.echo(f"{one.savepoint.own.owner} {savepoint_words(one)}")
+
+
+@streams.command(name="stop", epilog=example("streams stop word_count lines"))
+def stop_stream(dag: DagName, source: StreamSource) -> None:
+    """Ask the driver of a stream to end behind the batch in progress. Its task succeeds.
+
+    The next run continues the stream: pause the Dag, if it is to stay as it is.
+    """
+    with speaking_plainly():
+        store, root = _place()
+        stream = _stream_of(store, root, dag, source)
+        turn = StreamTurn.last(store, stream.layout, stream.stream_id)
+        alive = _heartbeat(store, stream)
+        if turn is None or alive is None or alive.end is not None:
+            raise ExecutionNotFoundError(f"no driver of the stream of '{source}' of '{dag}' is running")
+        now = datetime.now(UTC).timestamp()
+        turn.request_stop(now, getpass.getuser())
+    typer.echo(f"run {alive.run_id} is asked to end behind the batch in progress ({alive.words(now)})")
 
 
 @streams.command(name="savepoint", epilog=example("streams savepoint word_count lines --to /backup/words"))
@@ -307,7 +333,19 @@ def _stream_of(store: StagingStore, root: str, dag: str, source: str) -> KnownSt
     return found
 
 
-def _stream_json(stream: KnownStream, saved: Sequence[SavedStream] = ()) -> dict[str, object]:
+def _heartbeat(store: StagingStore, stream: KnownStream) -> StreamHeartbeat | None:
+    """Return the last sign of life of a stream's last driver; one that cannot be read is named."""
+    turn = StreamTurn.last(store, stream.layout, stream.stream_id)
+    try:
+        return None if turn is None else turn.heartbeat()
+    except (DamagedDocumentError, OtherVersionError) as error:
+        typer.echo(str(error), err=True)
+        return None
+
+
+def _stream_json(
+    stream: KnownStream, saved: Sequence[SavedStream] = (), alive: StreamHeartbeat | None = None
+) -> dict[str, object]:
     owner, uids = stream.layout.owner, set(stream.uids)
     return {
         "pipeline": stream.layout.owner,
@@ -315,6 +353,7 @@ def _stream_json(stream: KnownStream, saved: Sequence[SavedStream] = ()) -> dict
         "stream": stream.stream_id,
         "batches": stream.batches,
         "last_run": None if stream.last is None else stream.last.run_id,
+        "heartbeat": None if alive is None else to_wire(alive),
         "savepoints": [
             savepoint_json(each)
             for each in saved

@@ -15,7 +15,10 @@ from graph_compiler.cli.arguments.asked_run import Run, named_after
 from graph_compiler.cli.running.finished_run import FinishedRun, outputs_of, published_preview, task_words
 from graph_compiler.cli.running.following import Followed, follow_run
 from graph_compiler.cli.running.run_view import airflow_step, failure_words, skipped_words
+from graph_compiler.cli.running.stream_lines import StreamLines
 from graph_compiler.declaration.parameters.parameter import json_value
+from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout, runs_of
 from graph_compiler.staging.attempts.attempts import executions, identity_of
 from graph_compiler.staging.store.stores import store_of
@@ -34,7 +37,7 @@ def run_under_airflow(run: Run, console: Console) -> FinishedRun:
     root = airflow.staging_root
     store, runs = store_of(root), runs_of(root, name)
     known = set(store.folders(runs))
-    tasks = task_words(run.compiled)
+    tasks, started = task_words(run.compiled), time.time()
 
     def layout() -> StagingLayout | None:
         folders = sorted(set(store.folders(runs)) - known)
@@ -44,11 +47,14 @@ def run_under_airflow(run: Run, console: Console) -> FinishedRun:
     followed = Followed(
         pipeline=name,
         tasks=tasks,
-        started=time.time(),
+        started=started,
         process=_start(run, log),
         starting="Airflow",
         look=lambda: {task.id: executions(store, where, task.id) if (where := layout()) else () for task in tasks},
         step=airflow_step,
+        batches=StreamLines.of(
+            store, root, RunIdentity.own(name, "").owner, describe_pipeline(run.compiled).regions, started
+        ),
     )
     found = follow_run(followed, console)
     failure = None

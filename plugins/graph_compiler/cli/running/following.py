@@ -16,6 +16,7 @@ from rich.live import Live
 from graph_compiler.cli.running.finished_run import Executions, TaskWords
 from graph_compiler.cli.running.run_view import progress_line, task_table
 from graph_compiler.cli.running.signals import ended_as_by_ctrl_c
+from graph_compiler.cli.running.stream_lines import StreamLines
 
 POLL_SECONDS = 0.2
 RARITY = 10
@@ -36,13 +37,24 @@ class Followed:
     starting: str
     look: Callable[[], Executions]
     step: Callable[[Executions], str | None]
+    batches: StreamLines | None = None
+    """Those of its stream, if it has one."""
 
 
 def follow_run(run: Followed, console: Console) -> Executions:
-    """Show progress until the process ends. The process is always ended with this one."""
+    """Show progress until the process ends. The process is always ended with this one.
+
+    A stream whose driver runs ends behind its batch at the first Ctrl-C, and at once at the second.
+    """
     with ended_as_by_ctrl_c():
         try:
-            found = _watch(run, console)
+            try:
+                found = _watch(run, console)
+            except KeyboardInterrupt:
+                if run.batches is None or not run.batches.request_stop():
+                    raise
+                console.print("it ends behind the batch in progress; Ctrl-C again ends it at once", highlight=False)
+                found = _watch(run, console)
         except BaseException:  # Ctrl-C above all: Spark must not outlive the command
             with suppress(ProcessLookupError):  # it has already ended
                 os.killpg(run.process.pid, signal.SIGTERM)
@@ -65,6 +77,8 @@ def _watch(run: Followed, console: Console) -> Executions:
             found = run.look()
             step = run.step(found)
             looked = time.monotonic() - began
+            for line in run.batches.new() if run.batches is not None else ():
+                console.print(f"{_elapsed(run):6.1f} s  {line}", highlight=False, soft_wrap=True)
             if live:
                 table = task_table(run.pipeline, run.tasks, found, _elapsed(run), starting=run.starting, step=step)
                 live.update(table)

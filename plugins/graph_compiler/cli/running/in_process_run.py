@@ -25,6 +25,7 @@ from graph_compiler.cli.running.following import Followed, follow_run
 from graph_compiler.cli.running.local_spark import application_environment, missing_secrets, without_damaged_archive
 from graph_compiler.cli.running.resident_spark import require_resident_spark, working_folder
 from graph_compiler.cli.running.run_view import failure_words, step_words
+from graph_compiler.cli.running.stream_lines import StreamLines
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.deployment.describe.local_task import desk_task
 from graph_compiler.deployment.describe.region_descriptors import PipelineDescriptor, describe_pipeline
@@ -148,14 +149,18 @@ def _follow(
     console: Console,
     log: Path,
 ) -> FinishedRun:
+    first, started = tasks[0], time.time()
+    regions = [task.region for task in tasks if run.until is None]
+    owner = first.identity.owner
     followed = Followed(
         pipeline=run.name,
         tasks=task_words(run.compiled) if run.until is None else [_words(task.region) for task in tasks],
-        started=time.time(),
+        started=started,
         process=process,
         starting="Spark",
         look=lambda: {task.region.region_id: _own_attempt(task) for task in tasks},
         step=lambda _: _step(folder / wire.PROGRESS),
+        batches=StreamLines.of(store_of(first.staging_root), first.staging_root, owner, regions, started),
     )
     found = follow_run(followed, console)
     # A function may end the process with any exit code; the reports show which tasks succeeded.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from graph_compiler.declaration.dag.airflow_arguments import find_strangers
 from graph_compiler.declaration.operators import (
@@ -22,9 +23,12 @@ from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.stream_graph import JobType, StreamGraph
 from graph_compiler.graphs.stream_queries import StreamQueries
+from graph_compiler.options.durations import format_duration
 from graph_compiler.options.flink_options import why_without_meaning
 from graph_compiler.options.model import PipelineOptions
 from graph_compiler.tested_versions import SPARK, installed_version, minor_of
+
+_INTERVAL = "checkpointing_interval"
 
 
 def check_deployable(compiled: CompiledPipeline) -> None:
@@ -47,6 +51,7 @@ def check_deployable(compiled: CompiledPipeline) -> None:
         *missing_abilities(compiled.options, compiled.pipeline.airflow),
         *_unsupported_formats(compiled.pipeline),
         *_misplaced_savepoints(compiled),
+        *_misplaced_continuity(compiled),
     )
     if others:
         raise InvalidPipelineError(compiled.pipeline.name, others)
@@ -81,10 +86,42 @@ def _misplaced_savepoints(compiled: CompiledPipeline) -> Iterator[Problem]:
         )
 
 
+def _misplaced_continuity(compiled: CompiledPipeline) -> Iterator[Problem]:
+    """Find options of a continuous stream in a pipeline that is none."""
+    options = compiled.options
+    if not options.continuous:
+        if options.max_run_time:
+            yield Problem(
+                message="option 'execution.max-run-time' is set, and a run ends when what has arrived is published",
+                allowed="with execution.continuous: true",
+                hint="leave it out; build_dag takes execution_timeout for tasks that may take too long",
+            )
+        return
+    if not StreamQueries(compiled.stream_graph).unbounded:
+        yield Problem(
+            message="option 'execution.continuous' is set, and none of its sources is unbounded",
+            allowed="a pipeline that is one stream",
+        )
+    elif options.max_run_time and options.max_run_time < timedelta(milliseconds=options.interval_ms):
+        yield Problem(
+            message=f"option 'execution.max-run-time' is {format_duration(options.max_run_time)}, and a batch begins "
+            f"every {options.interval_ms:,} ms",
+            allowed="a time in which several batches begin",
+            hint="without execution.continuous, a run publishes what has arrived, and ends",
+        )
+    elif len(compiled.deployment.regions) > 1:
+        yield Problem(
+            message=f"option 'execution.continuous' is set, and the pipeline has {len(compiled.deployment.regions)} "
+            "deployment regions: a task that does not end holds up the others",
+            allowed="a pipeline that is one stream",
+            hint="give each stream, and each batch job, a pipeline of its own",
+        )
+
+
 def _checkpointing(options: PipelineOptions) -> str | None:
     """Return the key of a checkpoint option that is set."""
     for name, field in PipelineOptions.model_fields.items():
-        is_set = getattr(options, name) != field.default
+        is_set = getattr(options, name) != field.default and not (options.continuous and name == _INTERVAL)
         if is_set and str(field.alias).startswith("execution.checkpointing."):
             return field.alias
     return None
@@ -172,9 +209,10 @@ def _why_not_deployable(compiled: CompiledPipeline) -> Problem | None:
         )
     if key := _checkpointing(compiled.options):
         if compiled.stream_graph.job_type is JobType.STREAMING:
+            is_interval = key == PipelineOptions.model_fields[_INTERVAL].alias
             return Problem(
                 message=f"option '{key}' is set, and a run reads what is new in batches, each of which is a checkpoint",
-                hint="leave it out",
+                hint="leave it out" + (", or set execution.continuous: true" if is_interval else ""),
             )
         return Problem(message=f"option '{key}' is set, and the job is BATCH", hint=why_without_meaning(key))
     if any(data_set.result_type.is_hybrid for data_set in compiled.job_graph.data_sets):

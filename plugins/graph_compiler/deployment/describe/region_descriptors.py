@@ -21,6 +21,7 @@ from graph_compiler.deployment.documents.descriptor import (
     StagedInput,
     VertexDescriptor,
 )
+from graph_compiler.deployment.documents.heartbeat import ContinuousExecution
 from graph_compiler.deployment.documents.jvm_settings import RECORDED, STRICT_SOURCES
 from graph_compiler.deployment.documents.position import ReachedSink, SourcePosition
 from graph_compiler.deployment.documents.stream import KeptState, SavepointRestoreSettings, StreamQuery, UnboundedSource
@@ -34,6 +35,7 @@ from graph_compiler.graphs.shared_results import SharedReads, computed_once
 from graph_compiler.graphs.stream_graph import StreamEdge, StreamNode
 from graph_compiler.graphs.stream_queries import StreamQueries
 from graph_compiler.identifiers import IntermediateDataSetId, JobEdgeId, JobVertexId, OperatorId, RegionId, TaskName
+from graph_compiler.options.model import PipelineOptions
 
 Output = tuple[int, str | None]
 """A node and the tag of its output, None for the main one."""
@@ -288,7 +290,18 @@ def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> R
         ),
     )
     query = _stream_query(node_ids, described, facts)
-    return described if query is None else replace(described, stream=query, savepoint=_savepoint(facts.compiled))
+    if query is None:
+        return described
+    options = facts.compiled.options
+    return replace(described, stream=query, savepoint=_savepoint(facts.compiled), continuous=_continuous(options))
+
+
+def _continuous(options: PipelineOptions) -> ContinuousExecution | None:
+    """Return how a stream runs until it is stopped, None if each run publishes what has arrived."""
+    if not options.continuous:
+        return None
+    longest = options.max_run_time.total_seconds()
+    return ContinuousExecution(interval_ms=options.interval_ms, longest_seconds=longest or None)
 
 
 def _savepoint(compiled: CompiledPipeline) -> SavepointRestoreSettings | None:

@@ -17,6 +17,7 @@ from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.declaration.partitioners import Partitioner
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.declaration.retention import Retention
+from graph_compiler.deployment.documents.heartbeat import ContinuousExecution
 from graph_compiler.deployment.documents.position import SourcePosition
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
@@ -142,7 +143,7 @@ class RegionDescriptor:
     whole pipeline: a task that recomputes a lost result runs the functions of the task that made it. `shares_task` is
     the task that runs it, None if that has the region's name. `positions` are those of its own sources, and of others
     whose rows its sinks write. `stream` is its query if its rows never end, which begins with
-    the `savepoint` if that is set.
+    the `savepoint` if that is set, and runs on as `continuous` says; else it publishes what has arrived.
     """
 
     pipeline: str
@@ -159,6 +160,7 @@ class RegionDescriptor:
     computed_once: tuple[SharedResult, ...] = field(default=(), metadata={UNSAID: True})
     stream: StreamQuery | None = field(default=None, metadata={UNSAID: True})
     savepoint: SavepointRestoreSettings | None = field(default=None, metadata={UNSAID: True})
+    continuous: ContinuousExecution | None = field(default=None, metadata={UNSAID: True})
 
     @property
     def task_name(self) -> TaskName:

@@ -32,6 +32,8 @@
 <root>/.streams/<pipeline>/<stream>/checkpoint/                             Spark's: offsets, commits, state
     …/queries/<n>.json                        which queries have used it
     …/turns/<n>.json                          which executions have had it
+    …/heartbeats/<n>.json                     the last sign of life of the execution with turn n
+    …/stops/<n>.json                          asks it to end behind its batch
     …/origin.json                             the savepoint that it began with, if it did
 <root>/.streams/<pipeline>/savepoints/<stream>-<batch>-<digits>/            copies of checkpoints, or at a place of
     savepoint.json, checkpoint/…              one's own; kept when a stream is reset
@@ -262,6 +264,14 @@ class StreamLayout:
     def turns(self, stream_id: str) -> str:
         """Return the folder of the records of drivers."""
         return f"{self.stream(stream_id)}/turns"
+
+    def heartbeats(self, stream_id: str) -> str:
+        """Return the folder of the signs of life of drivers."""
+        return f"{self.stream(stream_id)}/heartbeats"
+
+    def stops(self, stream_id: str) -> str:
+        """Return the folder of what asks drivers to end."""
+        return f"{self.stream(stream_id)}/stops"
 
     def origin(self, stream_id: str) -> str:
         """Return the key of the record of the savepoint that a stream began with."""

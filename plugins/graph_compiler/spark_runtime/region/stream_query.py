@@ -55,6 +55,7 @@ from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluati
 from graph_compiler.spark_runtime.region.region_graph import Output as NodeOutput
 from graph_compiler.spark_runtime.region.region_run import RegionRun
 from graph_compiler.spark_runtime.region.seams import PRODUCTION, Seams
+from graph_compiler.spark_runtime.region.stream_watch import StreamWatch
 from graph_compiler.spark_runtime.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
@@ -126,8 +127,18 @@ def run_stream(
         layout = StreamLayout(root=task.staging_root, owner=task.identity.owner)
         begin_with_savepoint(store, layout, query, task.region.savepoint)
     checkpoint = Checkpoint.open(store, task.staging_root, task.identity, task.attempt.execution_id, query)
-    stream = _Stream(task=task, store=store, run=run, seams=seams, checkpoint=checkpoint, spark=spark, passed=passed)
-    stream.publish_all(query, sources)
+    watch = StreamWatch(
+        spark=spark,
+        checkpoint=checkpoint,
+        identity=task.identity,
+        execution_id=task.attempt.execution_id,
+        continuous=task.region.continuous,
+    )
+    stream = _Stream(
+        task=task, store=store, run=run, seams=seams, checkpoint=checkpoint, spark=spark, passed=passed, watch=watch
+    )
+    with watch.signs_of_life():
+        stream.publish_all(query, sources)
     return RegionResult(
         outputs=tuple(stream.outputs.values()),
         contracts=tuple(stream.contracts.values()),
@@ -152,6 +163,7 @@ class _Stream:
     checkpoint: Checkpoint
     passed: ChangingNumber | None
     """What the watermark has passed, in microseconds since 1970, if a side output has late rows."""
+    watch: StreamWatch
     outputs: dict[str, Output] = field(default_factory=dict)
     contracts: dict[str, ContractCount] = field(default_factory=dict)
     batches: list[PublishedBatch] = field(default_factory=list)
@@ -165,6 +177,8 @@ class _Stream:
     _failure: BaseException | None = None
     _query: StreamingQuery | None = None
     _late: dict[int, int] = field(default_factory=dict)
+    _late_before: int = 0
+    """Late rows of batches that a report does not name any more."""
     _progress: dict[int, StreamProgress] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -172,7 +186,7 @@ class _Stream:
         self._origin = savepoint_of(self.store, self.checkpoint.layout, self.checkpoint.stream_id)
 
     def publish_all(self, query: StreamQuery, sources: Mapping[int, ArrivingSource]) -> None:
-        """Publish until nothing is new."""
+        """Publish until nothing is new; a continuous stream, until something asks it to end."""
         run, operators = self.run, self.run.evaluation.graph.operators
         behind = self.task.region.of_each_batch
         for operator in operators.values():
@@ -186,7 +200,7 @@ class _Stream:
         with run.running(last, Phase.PREPARE), pinned(self.spark, settings):
             started = self._query = self._start(query, sources)  # it has a copy of the session from now on
         try:
-            started.awaitTermination()
+            self.watch.follow(started, self._progress_behind)
             self._note(started.recentProgress)
         except BaseException:
             if self._failure is not None:  # Spark has only its text
@@ -197,7 +211,7 @@ class _Stream:
 
     def published(self) -> tuple[PublishedBatch, ...]:
         """Return the last batches, each with its late rows; warn of those of all."""
-        for line in late_words(sum(self._late.values())):
+        for line in late_words(self._late_before + sum(self._late.values())):
             LOG.warning(line)
         return tuple(
             replace(each, late=self._late.get(each.number, 0), progress=self._progress.get(each.number))
@@ -221,6 +235,14 @@ class _Stream:
             if not sets_all_aside:
                 dropped = (state.numRowsDroppedByWatermark for state in batch.stateOperators)
                 self._late[batch.batchId] = max(dropped, default=0)
+                self._late_before += self._late.pop(batch.batchId - _MOST_BATCHES, 0)
+
+    def _progress_behind(self, number: int) -> StreamProgress | None:
+        """Return where the stream is behind a batch, None if Spark has not reported that yet."""
+        query = self._query
+        if number not in self._progress and query is not None and (last := query.lastProgress) is not None:
+            self._note([last])
+        return self._progress.get(number)
 
     @property
     def _sets_all_aside(self) -> bool:
@@ -246,7 +268,10 @@ class _Stream:
             LOG.warning(words, SHUFFLE_PARTITIONS, asked, has)
         mode = "update" if query.updates else "append"
         writer = rows.writeStream.foreachBatch(self._publish).outputMode(mode).queryName(self.task.region.region_id)
-        return writer.option("checkpointLocation", self.checkpoint.folder).trigger(availableNow=True).start()
+        writer = writer.option("checkpointLocation", self.checkpoint.folder)
+        if (continuous := self.task.region.continuous) is None:
+            return writer.trigger(availableNow=True).start()
+        return writer.trigger(processingTime=f"{continuous.interval_ms} milliseconds").start()
 
     def _rows_of_all(self) -> DataFrame:
         """Return the rows of all outputs that sinks read, each in a column of its own if there are several."""
@@ -278,6 +303,7 @@ class _Stream:
 
     def _publish_once(self, rows: DataFrame, number: int) -> None:
         began = time.monotonic()
+        self.watch.begins(number)
         self.checkpoint.check()
         inputs = self._sources.of_batch(number)
         inputs.check()
@@ -302,7 +328,9 @@ class _Stream:
         if self._query is not None and (last := self._query.lastProgress) is not None:
             self._note([last])  # that of the batch before: Spark remembers the last hundred
         published = sum(output.rows for output in result.outputs)
-        self.batches.append(PublishedBatch(number=number, rows=published, seconds=round(time.monotonic() - began, 3)))
+        batch = PublishedBatch(number=number, rows=published, seconds=round(time.monotonic() - began, 3))
+        self.batches.append(batch)
+        self.watch.ends(batch)
         del self.batches[:-_MOST_BATCHES]
         LOG.info("batch %s: %s published", number, counted(published, "row"))
 

@@ -15,7 +15,7 @@ from airflow.sdk.exceptions import AirflowFailException, TaskDeferred
 from graph_compiler.airflow_backend.connection_access import open_stores
 from graph_compiler.airflow_backend.provider.submit_operator import SubmitOperator
 from graph_compiler.airflow_backend.provider.submit_target import ExecutionTargetError
-from graph_compiler.airflow_backend.task.driver_end import stopping
+from graph_compiler.airflow_backend.task.driver_end import ask_streams, stopping, wait_for_reports
 from graph_compiler.airflow_backend.task.execution_files import is_done
 from graph_compiler.airflow_backend.task.following.tracking import (
     Application,
@@ -31,6 +31,9 @@ from graph_compiler.deployment.describe.airflow_versions import has_all
 from graph_compiler.deployment.targets.execution_target import DriverPlace
 from graph_compiler.errors import SecretError
 from graph_compiler.projects.code_archive import CodeArchiveError
+
+_LEFT_TO_A_KILL = 3.0
+"""Seconds for a driver elsewhere to end by itself: Airflow's supervisor kills this process five after it asks."""
 
 
 class ApplicationOperator(SubmitOperator):
@@ -140,7 +143,12 @@ class ApplicationOperator(SubmitOperator):
         return True
 
     def _end_application(self) -> None:
-        with stopping(self.application_args or ()):
+        descriptors = list(self.application_args or ())
+        if not ask_streams(descriptors):
+            self.patience = 0
+        elif self.is_elsewhere:
+            wait_for_reports(descriptors, _LEFT_TO_A_KILL)
+        with stopping(descriptors):
             super().on_kill()
 
 

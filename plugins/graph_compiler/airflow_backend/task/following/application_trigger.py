@@ -11,7 +11,8 @@ from asgiref.sync import sync_to_async
 
 from graph_compiler.airflow_backend.connection_access import open_stores
 from graph_compiler.airflow_backend.provider.submit_operator import SubmitOperator
-from graph_compiler.airflow_backend.task.driver_end import stopping
+from graph_compiler.airflow_backend.provider.submit_process import PATIENCE_SECONDS
+from graph_compiler.airflow_backend.task.driver_end import ask_streams, stopping, wait_for_reports
 
 
 class ApplicationTrigger(BaseTrigger):
@@ -82,6 +83,8 @@ class ApplicationTrigger(BaseTrigger):
         await asyncio.to_thread(self._end, operator)
 
     def _end(self, operator: SubmitOperator) -> None:
+        if ask_streams(self.descriptors):
+            wait_for_reports(self.descriptors, PATIENCE_SECONDS)
         with stopping(self.descriptors):
             operator.take_over(self.application)
             operator.on_kill()
