@@ -42,7 +42,7 @@ from graph_compiler.deployment.documents.stream import (
 )
 from graph_compiler.errors import RepeatedReadError
 from graph_compiler.identifiers import counted, quoted
-from graph_compiler.spark_runtime.connectors.arriving.arriving_source import SOURCE, ArrivingSource, arriving
+from graph_compiler.spark_runtime.connectors.arriving.arriving_source import SOURCE, ArrivingSource
 from graph_compiler.spark_runtime.failures.failures import OperatorFailedError
 from graph_compiler.spark_runtime.operators import union
 from graph_compiler.spark_runtime.region.batch_inputs import BatchInputs, StreamSources
@@ -112,7 +112,7 @@ def run_stream(
         contracts=tuple,
     )
     sources = {
-        each.node_id: arriving(each.operator.connector, spark, str(each.node_id))
+        each.node_id: seams.arriving(each.operator.connector, spark, str(each.node_id))
         for each in task.region.operators
         if isinstance(each.operator, Source) and each.operator.unbounded
     }
@@ -306,7 +306,8 @@ class _Stream:
             assert isinstance(connector, _BatchRows), "a batch has no other sources"
             return given[connector]
 
-        def look(_: RegionRun) -> None:
+        def look(run: RegionRun) -> None:
+            self.seams.looks(run)
             inputs.check_unchanged()
             self.checkpoint.check()
 
