@@ -85,6 +85,7 @@ def test_words_are_counted_run_by_run(tmp_path: Path, spark: SparkSession, arriv
     assert (batch.number, batch.rows) == (1, 4)
     assert batch.progress is not None
     assert (batch.progress.state_rows, batch.progress.behind, batch.progress.watermark) == (5, None, None)
+    assert batch.progress.rows_in == 1  # of one line, which two sinks read
     assert {output.name: output.rows for output in runs.report().outputs} == {"counts": 2, "words": 2}
     assert runs.run("three") == []
     assert runs.report().batches == ()

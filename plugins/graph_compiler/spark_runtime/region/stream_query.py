@@ -10,7 +10,7 @@ sources, and the ledgers of targets know it by stream and number. So it is publi
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -211,7 +211,8 @@ class _Stream:
         """
         sets_all_aside = self._sets_all_aside
         for batch in progress:
-            self._progress[batch.batchId] = _progress_of(batch)
+            times_read = () if batch.batchId == self._repeated else self._sources.times_read
+            self._progress[batch.batchId] = _progress_of(batch, times_read)
             self._progress.pop(batch.batchId - _MOST_BATCHES, None)
             if not sets_all_aside:
                 dropped = (state.numRowsDroppedByWatermark for state in batch.stateOperators)
@@ -393,10 +394,17 @@ def _late_tag(operator: OperatorDescriptor) -> str | None:
     return operator.operator.late_data if isinstance(operator.operator, WindowAggregate) else None
 
 
-def _progress_of(batch: StreamingQueryProgress) -> StreamProgress:
+def _progress_of(batch: StreamingQueryProgress, times_read: Sequence[int]) -> StreamProgress:
+    """Return what Spark has reported of a batch; `times_read` is how often its query reads each source.
+
+    Spark adds the rows of each read. A batch that is repeated may be computed once more: then it is empty.
+    """
+    are_known = len(batch.sources) == len(times_read)
+    rows = [-(-each.numInputRows // times) for each, times in zip(batch.sources, times_read, strict=False)]
     states, watermark = batch.stateOperators, batch.eventTime.get("watermark")
     behind = [found.get("maxOffsetsBehindLatest") for source in batch.sources if (found := source.metrics)]
     return StreamProgress(
+        rows_in=sum(rows) if are_known else None,
         state_rows=sum(each.numRowsTotal for each in states) if states else None,
         state_bytes=sum(each.memoryUsedBytes for each in states) if states else None,
         watermark=None if watermark is None or watermark.startswith("1970-01-01T00:00:00") else watermark,
