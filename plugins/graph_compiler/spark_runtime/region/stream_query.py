@@ -31,7 +31,7 @@ from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.jvm_settings import SHUFFLE_PARTITIONS
-from graph_compiler.deployment.documents.report import Output, Phase
+from graph_compiler.deployment.documents.report import OperatorSchema, Output, Phase
 from graph_compiler.deployment.documents.staging_layout import StreamLayout
 from graph_compiler.deployment.documents.stream import (
     PublishedBatch,
@@ -132,7 +132,7 @@ def run_stream(
         recomputed=(),
         sources=(),
         uncompared=(),
-        schemas=run.evaluation.source_schemas(),
+        schemas=(*run.evaluation.source_schemas(), *stream.schemas),
         batches=stream.published(),
     )
 
@@ -151,6 +151,8 @@ class _Stream:
     """What the watermark has passed, in microseconds since 1970, if a side output has late rows."""
     outputs: dict[str, Output] = field(default_factory=dict)
     batches: list[PublishedBatch] = field(default_factory=list)
+    schemas: tuple[OperatorSchema, ...] = ()
+    """The columns that sinks have written, in the last batch."""
     _region: RegionDescriptor = field(init=False)
     """That of each batch: its rows, and the sinks."""
     _origin: StreamOrigin | None = field(init=False)
@@ -288,6 +290,8 @@ class _Stream:
         finally:
             if len(sinks) > 1:
                 rows.unpersist()
+        written = {each.operator_id for each in sinks}
+        self.schemas = tuple(each for each in result.schemas if each.operator_id in written)
         for output in result.outputs:
             before = self.outputs.get(output.name)
             self.outputs[output.name] = output if before is None else _added(before, output)
