@@ -61,6 +61,7 @@
     ├── GivenRowsError              rows that a test gives do not fit their source  [spark_runtime]
     ├── SourcesError                a test gives rows for an unknown source, or none for a known one  [testing]
     ├── PipelineFailedError         a pipeline failed in a test; carries its failure  [testing]
+    ├── NoBatchesError              a test looks at batches that no run had, or did not keep  [testing]
     ├── UnknownReasonError          a test expects a reason that does not exist  [testing]
     ├── BrokenPipelinesError        pipelines of a Dag folder cannot be loaded  [airflow_backend]
     ├── ExecutionTargetError        another target's master  [airflow_backend]

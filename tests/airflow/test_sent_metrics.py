@@ -21,6 +21,7 @@ from graph_compiler.deployment.documents.descriptor import VERSION as DESCRIPTOR
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.report import ExecutionReport, Output
 from graph_compiler.deployment.documents.run_identity import RunIdentity
+from graph_compiler.deployment.documents.stream import PublishedBatch, StreamProgress
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments, KeptExecution
@@ -107,6 +108,21 @@ def test_each_execution_is_reported_once(statsd: Receiver, tmp_path: Path) -> No
     tags = {"dag_id": "nightly", "pipeline": "p"}
     assert all(tags.items() <= one.tags.items() for one in statsd.own())
     assert {one.tags["task_id"] for one in statsd.own()} == {"emea.out_a_b_c"}
+
+
+def test_where_a_stream_is_replaces_what_was_sent_before(statsd: Receiver, tmp_path: Path) -> None:
+    progress = StreamProgress(state_rows=5, state_bytes=900, watermark=None, behind=0, rows_in=7)
+    batch = PublishedBatch(number=4, rows=4, seconds=0.5, progress=progress)
+    end(start(tmp_path, "one"), FINISHED, replace(bare_report(), batches=(batch,)))
+    lines = [str(one) for one in wait_for(statsd) if one.name.startswith("graph_compiler.stream.")]
+    assert [line.split()[:2] for line in lines] == [
+        ["graph_compiler.stream.batches", "1"],
+        ["graph_compiler.stream.rows_in", "7"],
+        ["graph_compiler.stream.state_rows", "5"],
+        ["graph_compiler.stream.state_bytes", "900"],
+        ["graph_compiler.stream.behind", "0"],
+    ]
+    assert {one.kind for one in statsd.own() if one.name.endswith(("state_rows", "behind"))} == {"g"}
 
 
 def test_those_that_died_are_reported_by_the_next_and_once(statsd: Receiver, tmp_path: Path) -> None:

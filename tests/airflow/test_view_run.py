@@ -26,6 +26,7 @@ from graph_compiler.deployment.documents.report import (
 )
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.stream import PublishedBatch, StreamProgress
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import to_json, to_wire
 from graph_compiler.graphs.execution import ExecutionState
@@ -232,6 +233,20 @@ def test_the_slowest_task_is_the_one_that_cost_most_time() -> None:
     slowest = shown.work.slowest_task
     assert slowest is not None
     assert (slowest.operator, slowest.longest_seconds, slowest.tasks) == ("skewed", 30.0, 9)
+
+
+def test_batches_of_a_stream_are_shown_as_far_as_they_are_known() -> None:
+    progress = StreamProgress(state_rows=5, state_bytes=900, watermark="2024-01-01T00:22:00.000Z", behind=3, rows_in=7)
+    batches = (
+        PublishedBatch(number=3, rows=2, seconds=1.5),
+        PublishedBatch(number=4, rows=4, seconds=0.5, late=1, progress=progress),
+    )
+    finished = an_attempt(1, ExecutionState.FINISHED, report=replace(report(), batches=batches))
+    (shown,) = region([a_try(1, "success", is_current=True)], [finished]).attempts
+    unknown, known = shown.batches
+    assert (unknown.number, unknown.rows_in, unknown.rows_out, unknown.late, unknown.watermark) == (3, None, 2, 0, None)
+    assert (known.rows_in, known.rows_out, known.late, known.watermark) == (7, 4, 1, "2024-01-01T00:22:00.000Z")
+    assert (known.state_rows, known.state_bytes, known.behind, known.seconds) == (5, 900, 3, 0.5)
 
 
 def test_a_failure_has_a_message_and_a_place() -> None:

@@ -24,7 +24,14 @@ from graph_compiler.explain.documents.view_answers import (
     PlacedPipelines,
     RunList,
 )
-from graph_compiler.explain.documents.view_run import ViewAttempt, ViewOutputRun, ViewRegionRun, ViewRun, ViewVertexRun
+from graph_compiler.explain.documents.view_run import (
+    ViewAttempt,
+    ViewBatch,
+    ViewOutputRun,
+    ViewRegionRun,
+    ViewRun,
+    ViewVertexRun,
+)
 from graph_compiler.explain.plan.plan import Plan
 from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.graphs.execution import ExecutionState
@@ -50,17 +57,23 @@ def plan() -> Plan:
 
 
 def run(state: str) -> ViewRun:
-    """Return a run of the example: `success`, `failed` in its second task, or `running` in its first one."""
+    """Return a run of the example: `success`, `failed` in its second task, or `running` in its first one.
+
+    `batches` is a success, of a stream.
+    """
     shown = plan()
     first, second = (region.id for region in shown.regions)
     states = {
         "success": (ExecutionState.FINISHED, ExecutionState.FINISHED),
+        "batches": (ExecutionState.FINISHED, ExecutionState.FINISHED),
         "failed": (ExecutionState.FINISHED, ExecutionState.FAILED),
         "waiting": (ExecutionState.FAILED, ExecutionState.CANCELED),
         "running": (ExecutionState.RUNNING, ExecutionState.CREATED),
     }[state]
     attempts = (_attempt(shown, first, states[0], BEGUN + 120), _attempt(shown, second, states[1], BEGUN + 180))
     retried = replace(attempts[1], number=1, try_number=3, execution_id="again", started=BEGUN + 220, ended=BEGUN + 250)
+    if state == "batches":
+        attempts = (attempts[0], replace(attempts[1], batches=tuple(map(_batch, range(150, 200)))))
     tries = (attempts[1], retried) if state == "failed" else (attempts[1],)
     never = states[1] in {ExecutionState.CANCELED, ExecutionState.CREATED}
     return ViewRun(
@@ -70,7 +83,7 @@ def run(state: str) -> ViewRun:
         run_id=state,
         map_index=None,
         map_indexes=(),
-        state="failed" if state == "waiting" else state,
+        state={"waiting": "failed", "batches": "success"}.get(state, state),
         run_type="backfill",
         logical_date="2013-01-05T00:00:00+00:00",
         queued=BEGUN - 60,
@@ -86,6 +99,20 @@ def run(state: str) -> ViewRun:
             ViewRegionRun(id=first, state=states[0], airflow_state="success", attempts=(attempts[0],)),
             ViewRegionRun(id=second, state=states[1], airflow_state=None, attempts=() if never else tries),
         ),
+    )
+
+
+def _batch(number: int) -> ViewBatch:
+    return ViewBatch(
+        number=number,
+        rows_in=336_776,
+        rows_out=1_200,
+        late=number % 7,
+        watermark="2013-01-05T00:22:00.000Z",
+        state_rows=1_234_567,
+        state_bytes=987_654_321,
+        behind=12_345,
+        seconds=1.25,
     )
 
 

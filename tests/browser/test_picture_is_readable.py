@@ -157,6 +157,22 @@ def test_an_attempt_is_counted_and_a_try_is_airflows(sized: Page) -> None:
     expect(details).to_contain_text("attempt 1 ·")
 
 
+def test_batches_of_a_stream_are_a_table_that_scrolls_by_itself(sized: Page) -> None:
+    show(sized, "batches")
+    sized.get_by_label("Timeline").get_by_role("button", name="late_routes", exact=True).click()
+    details = sized.get_by_role("complementary", name="Details")
+    table = details.get_by_role("region", name="Batches")
+    expect(table.locator("thead th")).to_have_text(
+        ["batch", "rows in", "rows out", "late", "watermark", "state rows", "state", "behind", "time"]
+    )
+    expect(table.locator("tbody tr")).to_have_count(50)
+    first = ["199", "336,776", "1,200", "3", "2013-01-05 00:22:00", "1,234,567", "988 MB", "12,345", "1.3 s"]
+    expect(table.locator("tbody tr").first.locator("td")).to_have_text(first)
+    assert box(table)["width"] <= box(details)["width"]
+    assert table.evaluate("one => one.scrollHeight > one.clientHeight")
+    assert accessibility_problems(sized) == []
+
+
 @pytest.mark.parametrize("name", ["flights", "ten_worst", "lateness_by_age"])
 def test_what_is_selected_is_visible_beside_its_details(sized: Page, name: str) -> None:
     show(sized, "success")

@@ -30,3 +30,10 @@ def test_lines_that_arrive_are_counted_as_lines_of_a_batch(pipeline_run: Run) ->
     lines = [{"value": "To be, or NOT to-be"}, {"value": "be"}]
     batch, found = pipeline_run(env, {"in-memory-input": lines}), pipeline_run(stream, {"lines": lines})
     found.assert_rows("file-sink", batch.sink("file-sink").rows)
+
+
+def test_lines_of_later_batches_are_added(pipeline_run: Run) -> None:
+    run = pipeline_run(stream, {"lines": [[{"value": "to be"}], [{"value": "or not to be"}]]})
+    run.batches[0].assert_rows("file-sink", [{"word": "to", "frequency": 1}, {"word": "be", "frequency": 1}])
+    counts = {"to": 2, "be": 2, "or": 1, "not": 1}
+    run.assert_rows("file-sink", [{"word": word, "frequency": n} for word, n in counts.items()])

@@ -25,6 +25,7 @@ from graph_compiler.explain.alert import (
 )
 from graph_compiler.explain.plan.plan_writer import failure_costs
 from pipelines.flights import env as flights
+from pipelines.word_count_stream import env as words
 
 RUN = "scheduled__2026-01-02T00:00:00+00:00"
 ADDRESS = "https://airflow.example.com/dags/nightly/runs/one"
@@ -179,3 +180,11 @@ def test_what_is_repeated_is_what_explain_says() -> None:
         cost = costs[region.region_id]
         assert again.operators == cost.repeated
         assert tuple(each.name for each in found.reused) == cost.reread
+
+
+def test_a_stream_repeats_one_batch() -> None:
+    described = describe_pipeline(compile_pipeline(words.pipeline()))
+    task = replace(FINAL, repetition=repetition(described.regions, frozenset(), ()))
+    (part,) = message_of(replace(ALERTS["final"], tasks=(task,))).parts
+    (region,) = described.regions
+    assert part.repeats == (f"region '{region.region_id}': the batch that has failed: those before it stay published",)

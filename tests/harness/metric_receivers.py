@@ -14,11 +14,15 @@ PREFIX = "airflow."
 
 @dataclass(frozen=True)
 class Received:
-    """One value: added to a counter, or a timing in milliseconds; `name` without Airflow's prefix."""
+    """One value: added to a counter, a timing in milliseconds, or a gauge; `name` without Airflow's prefix.
+
+    `kind` is StatsD's letter for it, empty in OpenTelemetry.
+    """
 
     name: str
     value: float
     tags: Mapping[str, str] = field(default_factory=dict)
+    kind: str = ""
 
     def __str__(self) -> str:
         tags = ",".join(f"{name}={value}" for name, value in sorted(self.tags.items()))
@@ -71,8 +75,9 @@ def _of_statsd(line: str) -> Received:
     """Read `airflow.name,tag=value:3|c`."""
     series, _, rest = line.partition(":")
     name, *tags = series.split(",")
-    value, _, _ = rest.partition("|")
-    return Received(name.removeprefix(PREFIX), float(value), dict(tag.split("=", 1) for tag in tags))
+    value, _, kind = rest.partition("|")
+    own = dict(tag.split("=", 1) for tag in tags)
+    return Received(name.removeprefix(PREFIX), float(value), own, kind.partition("|")[0])
 
 
 @contextmanager

@@ -200,6 +200,7 @@ function attempt(plan: ViewPlan, region: string, number: number, state: Executio
     log_url: `/dags/example/runs/r/tasks/${region}?try_number=${number + 1}`,
     actual: isFinished ? madeUpActual(own.map((vertex) => vertex.id)) : null,
     remarks: isFinished && number > 0 ? ['stage 5: its tasks wrote 7.0 MB to disk, because their rows did not fit into memory\n  hint: give its slot sharing group more executor memory'] : [],
+    batches: [],
   }
 }
 

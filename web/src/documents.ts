@@ -160,7 +160,7 @@ export type ExecutionState = 'CREATED' | 'SCHEDULED' | 'DEPLOYING' | 'INITIALIZI
  *
  * Airflow queued it at `queued`. While it runs, and after it died without a report, `vertices` and `work` are the last
  * known ones; otherwise, `current` is null. `actual` is what ran, of an attempt with a report, and `remarks` what was
- * skewed, late or spilled.
+ * skewed, late or spilled. `batches` are the last ones of a stream.
  */
 export interface Attempt {
   number: number | null
@@ -185,6 +185,7 @@ export interface Attempt {
   log_url: string
   actual: ActualExecution | null
   remarks: string[]
+  batches: Batch[]
 }
 
 /** The type of a failure, which determines whether a retry can help (Flink's noun). */
@@ -352,6 +353,25 @@ export interface ExchangeRun {
   joined: number | null
   split: number | null
   bytes_by_task: Spread | null
+}
+
+/**
+ * A batch of a stream that an attempt has published, and where the stream was behind it.
+ *
+ * `rows_in` are of sources, `rows_out` of all sinks. `late` rows were left out. `watermark` is ISO. `behind` is how
+ * many records of Kafka were not read, in the partition that is most behind. What is not known, or does not exist for
+ * the stream, is null.
+ */
+export interface Batch {
+  number: number
+  rows_in: number | null
+  rows_out: number
+  late: number
+  watermark: string | null
+  state_rows: number | null
+  state_bytes: number | null
+  behind: number | null
+  seconds: number
 }
 
 /** The compiled pipelines that a user may read. */

@@ -44,10 +44,11 @@ class AirflowTry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatedRegion:
-    """A region that runs again, with its operators."""
+    """A region that runs again, with its operators. `is_stream`: only the batch that has failed is repeated."""
 
     region: str
     operators: tuple[str, ...]
+    is_stream: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +146,11 @@ def repetition(
     }
     return Repetition(
         regions=tuple(
-            RepeatedRegion(region=str(one.region_id), operators=tuple(each.name for each in one.operators))
+            RepeatedRegion(
+                region=str(one.region_id),
+                operators=tuple(each.name for each in one.operators),
+                is_stream=one.stream is not None,
+            )
             for one in again
         ),
         kept=tuple(str(each.region_id) for each in regions if each.region_id in finished),
@@ -293,7 +298,8 @@ def _repeats(task: FailedTask) -> Iterator[str]:
         return
     for region in found.regions:
         names = some([one_line(name, 80) for name in region.operators])
-        yield f"region '{one_line(region.region)}': {names}"
+        what = "the batch that has failed: those before it stay published" if region.is_stream else names
+        yield f"region '{one_line(region.region)}': {what}"
     if found.kept:
         kept = some([f"'{one_line(name, 80)}'" for name in found.kept])
         regions = "region" if len(found.kept) == 1 else "regions"
@@ -302,9 +308,9 @@ def _repeats(task: FailedTask) -> Iterator[str]:
         names = some([f"'{one_line(one.name, 80)}' of task '{one_line(one.task, 80)}'" for one in found.reused])
         results = "result" if len(found.reused) == 1 else "results"
         yield f"read again, not computed again: the staged {results} {names}"
-    elif found.regions:
+    elif any(not region.is_stream for region in found.regions):
         yield "no staged result is reused: it reads its sources again"
-    else:
+    elif not found.regions:
         yield "nothing else: all its regions have finished"
 
 

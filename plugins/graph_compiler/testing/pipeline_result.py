@@ -1,12 +1,14 @@
-"""The result of a pipeline in a test: rows of any operator by its name, rows of sinks, counts of contracts."""
+"""The result of a pipeline in a test: rows of any operator by its name, rows of sinks, counts of contracts; batches."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from graph_compiler.deployment.documents.manifest import ContractCount
 from graph_compiler.deployment.documents.report import Failure
+from graph_compiler.deployment.documents.stream import PublishedBatch
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.operator_names import NamedOutput, OperatorNotFoundError, find_output, find_sink
@@ -32,6 +34,50 @@ class SinkRows:
 
     rows: list[dict[str, object]]
     columns: dict[str, str]
+
+
+class NoBatchesError(GraphCompilerError):
+    """A test looks at batches of a run that had none, or at operators of which batches keep nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchResult:
+    """One batch of a stream: what its sinks were given, and where the stream was in it."""
+
+    number: int
+    compiled: CompiledPipeline
+    rehearsal: Rehearsal
+    published: tuple[PublishedBatch, ...]
+
+    @hides_frames
+    def sink(self, name: str) -> SinkRows:
+        """Return the rows that a sink was given in this batch, before they are merged."""
+        node = find_sink(self.compiled.stream_graph, name)
+        _check_run(self.rehearsal, self.compiled, NamedOutput(node=node, tag=None))
+        rows = self.rehearsal.rows_of_batch(node.id, self.number)
+        return SinkRows(rows=in_order_of_values(rows), columns=_columns(self.rehearsal.frame((node.id, None))))
+
+    @hides_frames
+    def assert_rows(self, sink: str, expected: Iterable[Row], *, relative: float = RELATIVE) -> None:
+        """Raise AssertionError unless a sink was given these rows in this batch, in any order."""
+        _assert_rows(f"'{sink}' in batch {self.number}", self.sink(sink).rows, expected, relative=relative)
+
+    @property
+    def late(self) -> int:
+        """How many rows were left out, or more, because they came too late, and are in no side output."""
+        return sum(each.late for each in self.published)
+
+    @property
+    def watermark(self) -> datetime | None:
+        """The watermark that the rows before this batch have made, in UTC; None if there is none yet."""
+        texts = [each.progress.watermark for each in self.published if each.progress is not None]
+        times = [datetime.fromisoformat(text) for text in texts if text is not None]
+        return min((time.astimezone(UTC).replace(tzinfo=None) for time in times), default=None)
+
+    @property
+    def state_rows(self) -> int:
+        """How many rows the stream remembers behind this batch, of all operators that keep state."""
+        return sum(each.progress.state_rows or 0 for each in self.published if each.progress is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +114,27 @@ class PipelineResult:
         return SinkRows(rows=self._rows(output), columns=_columns(self.rehearsal.frame((output.node.id, None))))
 
     @property
+    @hides_frames
+    def batches(self) -> tuple[BatchResult, ...]:
+        """Return the batches of a stream, in their order.
+
+        They are those that were given; and behind them, if the watermark has moved, one without rows, as at the end of
+        each run. Raises NoBatchesError if no batches were given.
+        """
+        published = self.rehearsal.published()
+        if not published:
+            raise NoBatchesError(
+                f"pipeline '{self.compiled.pipeline.name}' has run without batches\n"
+                "  allowed: batches for a source that never ends: [[{…}, {…}], [{…}]]"
+            )
+        return tuple(
+            BatchResult(
+                number=number, compiled=self.compiled, rehearsal=self.rehearsal, published=tuple(published[number])
+            )
+            for number in sorted(published)
+        )
+
+    @property
     def contracts(self) -> dict[str, ContractCount]:
         """Return the counts of data contracts, by name: `.rows`, `.violations`, `.on_violation`."""
         counts = (count for report in self.rehearsal.reports for count in report.contracts)
@@ -90,10 +157,7 @@ class PipelineResult:
     ) -> None:
         """Raise AssertionError unless an operator's output has these rows; only the columns they name are compared."""
         found = self.rows(operator, ordered=ordered)
-        try:
-            assert_rows(found, expected, ordered=ordered, relative=relative)
-        except AssertionError as error:
-            raise AssertionError(f"'{operator}': {error}") from None
+        _assert_rows(f"'{operator}'", found, expected, ordered=ordered, relative=relative)
 
     def _output(self, name: str) -> NamedOutput:
         output = find_output(self.compiled.stream_graph, name)
@@ -101,11 +165,7 @@ class PipelineResult:
         return output
 
     def _check_run(self, output: NamedOutput) -> None:
-        if not self.rehearsal.was_run(output.node.id):
-            raise OperatorNotFoundError(
-                f"'{output.name}' was not run: the operator of until= does not need it\n"
-                f"  hint: run all of '{self.compiled.pipeline.name}', or until=\"{output.name}\""
-            )
+        _check_run(self.rehearsal, self.compiled, output)
 
     def _rows(self, output: NamedOutput, *, ordered: bool = False) -> list[dict[str, object]]:
         found = self.rehearsal.rows((output.node.id, output.tag))
@@ -114,6 +174,30 @@ class PipelineResult:
             region = self.compiled.deployment.region_of_vertex[vertex.id]
             raise PipelineFailedError(found, found.words(self.compiled.pipeline.name, region.id)) from None
         return list(found) if ordered else in_order_of_values(found)
+
+
+def _check_run(rehearsal: Rehearsal, compiled: CompiledPipeline, output: NamedOutput) -> None:
+    """Raise OperatorNotFoundError for what was not run, NoBatchesError for operators of which batches keep nothing."""
+    if not rehearsal.was_run(output.node.id):
+        raise OperatorNotFoundError(
+            f"'{output.name}' was not run: the operator of until= does not need it\n"
+            f"  hint: run all of '{compiled.pipeline.name}', or until=\"{output.name}\""
+        )
+    if rehearsal.is_streamed(output.node.id) and not output.is_sink:
+        raise NoBatchesError(
+            f"'{output.name}' was run batch by batch, and only the rows of sinks are kept\n"
+            "  allowed: the name of a sink\n"
+            "  hint: rows instead of batches show all operators, as a batch job"
+        )
+
+
+def _assert_rows(
+    what: str, found: Iterable[Row], expected: Iterable[Row], *, ordered: bool = False, relative: float
+) -> None:
+    try:
+        assert_rows(found, expected, ordered=ordered, relative=relative)
+    except AssertionError as error:
+        raise AssertionError(f"{what}: {error}") from None
 
 
 def _columns(rows: Frame) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """A stream of files, run by run: each batch is published once, whatever happens to its driver."""
 
+import json
 import os
 from collections import Counter
 from collections.abc import Callable
@@ -85,7 +86,10 @@ def test_words_are_counted_run_by_run(tmp_path: Path, spark: SparkSession, arriv
     assert (batch.number, batch.rows) == (1, 4)
     assert batch.progress is not None
     assert (batch.progress.state_rows, batch.progress.behind, batch.progress.watermark) == (5, None, None)
+    assert batch.progress.rows_in == 1  # of one line, which two sinks read
     assert {output.name: output.rows for output in runs.report().outputs} == {"counts": 2, "words": 2}
+    written = [json.loads(each.schema)["fields"] for each in runs.report().schemas]
+    assert sorted([column["name"] for column in columns] for columns in written) == [["value"], ["word"], ["word", "n"]]
     assert runs.run("three") == []
     assert runs.report().batches == ()
     assert is_counted(spark, tmp_path)

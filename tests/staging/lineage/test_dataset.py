@@ -2,7 +2,7 @@
 
 import pytest
 
-from graph_compiler import Csv, Delta, Iceberg, Jdbc, Parquet, Table
+from graph_compiler import Csv, Delta, Iceberg, Jdbc, Kafka, Parquet, Table
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.deployment.describe.templates import asset_uri
 from graph_compiler.staging.attempts.attempt_lineage import DatasetName
@@ -32,6 +32,7 @@ from graph_compiler.staging.attempts.attempt_lineage import DatasetName
         (Table("shop.orders"), "spark_catalog", "shop.orders"),
         (Iceberg("lake.shop.orders"), "lake", "shop.orders"),
         (Delta("/lake/orders"), "file", "/lake/orders"),
+        (Kafka("orders", bootstrap_servers="broker:9092"), "kafka://broker:9092", "orders"),
     ],
 )
 def test_a_place_has_the_name_that_others_give_it(connector: Connector, namespace: str, name: str) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from graph_compiler.deployment.documents.manifest import ContractCount
 from graph_compiler.deployment.documents.report import ExecutionReport, Output, RecomputedResult
+from graph_compiler.deployment.documents.stream import PublishedBatch, StreamProgress
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.staging.attempts.attempt import Attempt
@@ -133,6 +134,27 @@ def report() -> ExecutionReport:
             ),
         ),
     )
+
+
+def test_a_stream_has_sums_of_its_batches_and_gauges_of_the_last_one() -> None:
+    progress = StreamProgress(state_rows=5, state_bytes=900, watermark="2024-01-01T00:22:00.000Z", behind=0, rows_in=7)
+    batches = (
+        PublishedBatch(number=3, rows=2, seconds=1.5, late=2, progress=replace(progress, state_rows=9)),
+        PublishedBatch(number=4, rows=4, seconds=0.5, progress=progress),
+    )
+    ended = attempt(0, FINISHED, started=0, running=1, ended=2, report=replace(bare_report(), batches=batches))
+    assert shown([ended])[3:] == [
+        "stream.batches 2",
+        "stream.rows_in 14",
+        "stream.late_rows 2",
+        "stream.state_rows 5",
+        "stream.state_bytes 900",
+        "stream.watermark 1704068520000",
+        "stream.behind 0",
+    ]
+    plain = replace(batches[0], late=0, progress=None)
+    ended = attempt(0, FINISHED, started=0, running=1, ended=2, report=replace(bare_report(), batches=(plain,)))
+    assert shown([ended])[3:] == ["stream.batches 1", "stream.rows_in 0"]
 
 
 def test_rows_count_when_an_attempt_has_finished() -> None:

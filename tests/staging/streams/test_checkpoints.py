@@ -172,6 +172,10 @@ def test_batches_are_one_line() -> None:
     assert list(batch_words(batches)) == ["batches 5 to 7: 3,000 rows, 3.5 s at most"]
     assert list(batch_words(batches[:1])) == ["batch 5: 1,000 rows, 2.5 s at most"]
     assert list(batch_words(())) == []
+    moved = StreamProgress(state_rows=None, state_bytes=None, watermark=None, behind=None, rows_in=1_500)
+    read = [replace(batch, progress=moved) for batch in batches]
+    assert list(batch_words(read)) == ["batches 5 to 7: 4,500 rows in, 3,000 rows out, 3.5 s at most"]
+    assert next(batch_words([batches[0], *read[1:]])).startswith("batches 5 to 7: 3,000 rows, ")
     progress = StreamProgress(state_rows=1, state_bytes=2_000, watermark="2024-01-01T00:00:00.000Z", behind=30)
     last = [*batches, replace(batches[-1], number=8, progress=progress)]
     state, watermark = "its state has 1 row, 2,000 bytes", "its watermark is 2024-01-01T00:00:00.000Z"

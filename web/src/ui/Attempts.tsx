@@ -3,6 +3,7 @@ import { statePaint, type Theme } from '../export/palette'
 import { followOutside, linkTarget } from '../links'
 import { bytesWords, counted, rowsWords, secondsWords, spanSeconds, timeWords } from '../model/words'
 import { attemptWords, hints } from '../model/runState'
+import { Batches } from './Batches'
 import { StateBadge } from './StateBadge'
 
 /** The attempts at a region, the newest first. */
@@ -64,6 +65,7 @@ export function AttemptDetails({ attempt, theme }: { attempt: Attempt; theme: Th
           ))}
         </ul>
       )}
+      <Batches batches={attempt.batches} />
       {attempt.contracts.map((contract) => (
         <p key={contract.name} className={contract.violations ? 'reason' : ''}>
           contract {contract.name}: {counted(contract.violations, 'violation')} in {counted(contract.rows, 'row')}

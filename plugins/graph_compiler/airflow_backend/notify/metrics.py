@@ -18,7 +18,7 @@ _LONGEST = 200
 
 
 class Metrics:
-    """Adds to counters and timings what became of attempts."""
+    """Sends what became of attempts: counters, timings, and where streams are."""
 
     def is_wanted(self) -> bool:
         """Whether Airflow's metrics are on."""
@@ -35,8 +35,8 @@ class Metrics:
         }
         for metric in attempt_metrics([each.attempts for each in contents]):
             own = {tag: _plain(text) for tag, text in metric.tags(tags).items()}
-            add = Stats.timing if metric.name.is_timing else Stats.incr
-            add(metric.name.value, metric.value, tags=own)
+            send = Stats.timing if metric.name.is_timing else Stats.gauge if metric.name.is_gauge else Stats.incr
+            send(metric.name.value, metric.value, tags=own)
 
     def are_kept(self) -> bool:
         """Whether what was sent is kept until an interval ends, as OpenTelemetry does."""

@@ -49,8 +49,13 @@ _SECRET = re.compile(
 )
 ISOLATION = "kafka.isolation.level"
 FAIL_ON_LOSS = "failOnDataLoss"
-_MATTERING = ("includeHeaders", ISOLATION)
+_HEADERS = "includeHeaders"
+_MATTERING = (_HEADERS, ISOLATION)
 """Options that determine which records a stream has, and their columns, once it has begun."""
+_COLUMNS = (
+    "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, timestampType INT"
+)
+_COLUMN_OF_HEADERS = "headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,12 @@ class Kafka(Connector):
             return None
         topic, servers = lasting(fill(self.names[0])), lasting(fill(self.bootstrap_servers))
         return f"kafka://{servers}/{quote(topic)}" if topic and servers and "," not in servers else None
+
+    def columns(self) -> str:
+        """Return the columns of its records, as DDL."""
+        options = {name.lower(): value for name, value in as_pairs(self.options)}
+        has_headers = str(options.get(_HEADERS.lower())).lower() == "true"
+        return f"{_COLUMNS}, {_COLUMN_OF_HEADERS}" if has_headers else _COLUMNS
 
     def all_options(self) -> dict[str, SecretText]:
         """Return the options of a read, with which no record is left out that others may see."""

@@ -270,13 +270,17 @@ class StreamProgress:
 
     `state_rows` and `state_bytes` are what it remembers, in memory, of all operators; None if it has no state.
     `watermark` is ISO, None if it has none yet. `behind` is how many records of Kafka had arrived by then in the
-    partition that is most behind, and were not read; None if no source says that.
+    partition that is most behind, and were not read; None if no source says that. `rows_in` is how many rows Spark has
+    read for it from sources that never end; of a source that several branches of the query read, the mean of them. None
+    if a batch was repeated, or an earlier version has not recorded it. A filter may let Spark skip parts of Parquet and
+    ORC files, and it counts rows twice that it has read twice (a lost executor, a sink that sorts).
     """
 
     state_rows: int | None
     state_bytes: int | None
     watermark: str | None
     behind: int | None
+    rows_in: int | None = field(default=None, metadata={UNSAID: True})
 
     def words(self) -> str:
         """Return it for people; empty if there is nothing to say."""
@@ -310,9 +314,12 @@ def batch_words(batches: Sequence[PublishedBatch]) -> Iterator[str]:
     if batches:
         first, last = batches[0].number, batches[-1].number
         numbers = f"batch {last}" if first == last else f"batches {first} to {last}"
-        rows = sum(each.rows for each in batches)
-        yield f"{numbers}: {rows:,} rows, {max(each.seconds for each in batches):.1f} s at most"
         known = [each.progress for each in batches if each.progress is not None]
+        read = [each.rows_in for each in known if each.rows_in is not None]
+        rows = f"{sum(each.rows for each in batches):,} rows"
+        if len(read) == len(batches):
+            rows = f"{sum(read):,} rows in, {rows} out"
+        yield f"{numbers}: {rows}, {max(each.seconds for each in batches):.1f} s at most"
         yield from (words for words in (each.words() for each in known[-1:]) if words)
     yield from late_words(sum(each.late for each in batches))
 

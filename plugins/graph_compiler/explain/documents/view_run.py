@@ -94,6 +94,26 @@ class ViewWork:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ViewBatch:
+    """A batch of a stream that an attempt has published, and where the stream was behind it.
+
+    `rows_in` are of sources, `rows_out` of all sinks. `late` rows were left out. `watermark` is ISO. `behind` is how
+    many records of Kafka were not read, in the partition that is most behind. What is not known, or does not exist for
+    the stream, is None.
+    """
+
+    number: int
+    rows_in: int | None
+    rows_out: int
+    late: int
+    watermark: str | None
+    state_rows: int | None
+    state_bytes: int | None
+    behind: int | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ViewAttempt:
     """One execution of the region. `number` counts them from 0, `try_number` is that of Airflow's try, from 1.
 
@@ -101,7 +121,7 @@ class ViewAttempt:
 
     Airflow queued it at `queued`. While it runs, and after it died without a report, `vertices` and `work` are the last
     known ones; otherwise, `current` is None. `actual` is what ran, of an attempt with a report, and `remarks` what was
-    skewed, late or spilled.
+    skewed, late or spilled. `batches` are the last ones of a stream.
     """
 
     number: int | None
@@ -126,6 +146,7 @@ class ViewAttempt:
     log_url: str
     actual: ActualExecution | None = None
     remarks: tuple[str, ...] = ()
+    batches: tuple[ViewBatch, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

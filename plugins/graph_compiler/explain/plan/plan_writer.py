@@ -20,7 +20,8 @@ from graph_compiler.compiler.checks.column_checks import column_flow
 from graph_compiler.compiler.job_graph.chaining import chain_breaks
 from graph_compiler.compiler.regions.cuts import pipelining_words
 from graph_compiler.compiler.regions.deployment_checks import why_fixed
-from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.declaration.connectors import SinkMode
+from graph_compiler.declaration.operators import Sink, Source, TimestampsAndWatermarks, WindowAggregate
 from graph_compiler.declaration.operators.contracts import why_counted_apart
 from graph_compiler.declaration.operators.known_columns import Known
 from graph_compiler.declaration.parameters.parameter import json_value
@@ -59,6 +60,7 @@ from graph_compiler.identifiers import PIPELINES, OperatorId, RegionId, TaskName
 from graph_compiler.options.effective_options import effective_options
 
 _MOST_COLUMNS = 500
+_CONTINUES = "continues its state from batch to batch"
 
 
 def plan_of(compiled: CompiledPipeline, described: PipelineDescriptor | None = None, *, root: str = "") -> Plan:
@@ -93,7 +95,8 @@ def _operators(
     compiled: CompiledPipeline, columns: Mapping[int, Known], ids: Mapping[int, OperatorId]
 ) -> Iterator[PlanOperator]:
     graph, apart, once = compiled.stream_graph, _counted_apart(compiled), _staged_once(compiled)
-    stateful = {node.id for node in StreamQueries(graph).stateful}
+    queries = StreamQueries(graph)
+    stateful = {node.id for node in queries.stateful}
     for node in graph.nodes:
         words = None if isinstance(node.operator, Source) else column_words(columns.get(node.id))
         delivery = node.operator.connector.delivery if isinstance(node.operator, Sink) else None
@@ -119,16 +122,30 @@ def _operators(
             sink_columns=words if isinstance(node.operator, Sink) else None,
             waits_for_end=node.operator.outputs_only_after_end(),
             staged_once=once.get(node.id),
-            position=_position(node, stateful),
+            position=_position(node, stateful, queries.unbounded),
             counted_apart=apart.get(node.id),
             delivery=delivery,
         )
 
 
-def _position(node: StreamNode, stateful: Set[int]) -> str | None:
+def _position(node: StreamNode, stateful: Set[int], unbounded: Set[int]) -> str | None:
+    """Return what depends on earlier runs: of sources, and of operators and sinks whose rows never end."""
     if isinstance(node.operator, Source):
         return node.operator.position_words()
-    return "continues its state from batch to batch" if node.id in stateful else None
+    return _of_stream(node, stateful) if node.id in unbounded else None
+
+
+def _of_stream(node: StreamNode, stateful: Set[int]) -> str | None:
+    match node.operator:
+        case Sink(mode=SinkMode.MERGE):
+            return f"merges each batch by {listing(node.operator.keys)}"
+        case Sink():
+            return "adds each batch"
+        case TimestampsAndWatermarks(time=time, max_out_of_orderness=length):
+            return f"its watermark is {length} behind the latest '{time}'"
+        case WindowAggregate(late_data=str(tag)):
+            return f"{_CONTINUES}; rows that come too late are in '{tag}'"
+    return _CONTINUES if node.id in stateful else None
 
 
 def _counted_apart(compiled: CompiledPipeline) -> Mapping[int, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,9 +20,11 @@ class StreamSources:
     """The sources of a query that never end, each with its operator, what Spark logs of it, and where its offset is.
 
     Spark has a folder for each source, by its number, and a line of offsets for each time that the query reads it.
+    `times_read` is how often it reads each of them.
     """
 
     sources: tuple[tuple[OperatorDescriptor, ArrivingSource, SourceLog, int], ...]
+    times_read: tuple[int, ...]
     checkpoint: Checkpoint
 
     @classmethod
@@ -34,13 +37,15 @@ class StreamSources:
         lines: dict[int, int] = {}
         for line, (operator, _) in enumerate(read):
             lines.setdefault(operator.node_id, line)
+        times = Counter(operator.node_id for operator, _ in read)
         found = []
         for number, line in enumerate(lines.values()):
             operator, source = read[line]
             record = layout.noted(stream, uids[operator.node_id])
             log = SourceLog(store=store, folder=f"{checkpoint.folder}/sources/{number}", record=record)
             found.append((operator, source, log, line))
-        return cls(sources=tuple(found), checkpoint=checkpoint)
+        times_read = tuple(times[operator.node_id] for operator, *_ in found)
+        return cls(sources=tuple(found), times_read=times_read, checkpoint=checkpoint)
 
     def check_start(self) -> None:
         """Raise OperatorFailedError if Spark would leave out rows of a source, or read others with them."""

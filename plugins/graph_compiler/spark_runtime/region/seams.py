@@ -23,12 +23,15 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.report import Phase
 from graph_compiler.deployment.documents.stream import StreamOrigin
 from graph_compiler.spark_runtime.connectors import SinkOpener, open_sink, read_source
+from graph_compiler.spark_runtime.connectors.arriving.arriving_source import ArrivingSource, arriving
 from graph_compiler.spark_runtime.region.region_evaluation import ReadPrevious
 from graph_compiler.spark_runtime.region.region_graph import Output
 from graph_compiler.spark_runtime.region.region_run import RegionRun
 
 ReadSource = Callable[[Connector, SparkSession, int | None], DataFrame]
 """Returns the rows of a source, in as many splits as its parallelism if that is set."""
+Arriving = Callable[[Connector, SparkSession, str], ArrivingSource]
+"""Returns a source that never ends; the text is its node id, by which Spark's query knows it."""
 Begins = Callable[[RegionDescriptor, OperatorDescriptor, Phase], None]
 """Receives each step before it begins."""
 Looks = Callable[[RegionRun], None]
@@ -45,10 +48,13 @@ def _ignore(*_: object) -> None:
 class Seams:
     """The defaults are an application's. `observed` are outputs that are read again from outside.
 
-    `pins` is False if rows are given for sources; `read_previous` then reads previous versions.
+    `pins` is False if rows are given for sources; `read_previous` then reads previous versions. `gives_batches`: they
+    are given batch by batch to `arriving`, for a stream.
     """
 
     read_source: ReadSource = read_source
+    arriving: Arriving = arriving
+    gives_batches: bool = False
     read_previous: ReadPrevious | None = None
     open_sink: SinkOpener = open_sink
     observed: Set[Output] = frozenset()
@@ -69,9 +75,9 @@ class Seams:
         return self.open_sink is open_sink
 
     def publishes(self, region: RegionDescriptor) -> bool:
-        """Whether what sources have is published: a test or a preview of a stream has all its rows as one batch."""
+        """Whether a stream is run batch by batch: a preview, and a test without batches, have all rows at once."""
         has_sinks = any(isinstance(each.operator, Sink) for each in region.operators)
-        return self.pins and self.writes_sinks and has_sinks
+        return has_sinks and (self.gives_batches or (self.pins and self.writes_sinks))
 
 
 PRODUCTION = Seams()

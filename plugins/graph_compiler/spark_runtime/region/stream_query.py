@@ -11,7 +11,7 @@ targets know it by stream and number. So it is published once, by whatever drive
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar
@@ -34,7 +34,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.jvm_settings import SHUFFLE_PARTITIONS
 from graph_compiler.deployment.documents.manifest import ContractCount
-from graph_compiler.deployment.documents.report import Output, Phase
+from graph_compiler.deployment.documents.report import OperatorSchema, Output, Phase
 from graph_compiler.deployment.documents.staging_layout import StreamLayout
 from graph_compiler.deployment.documents.stream import (
     PublishedBatch,
@@ -45,7 +45,7 @@ from graph_compiler.deployment.documents.stream import (
 )
 from graph_compiler.errors import RepeatedReadError
 from graph_compiler.identifiers import counted, quoted
-from graph_compiler.spark_runtime.connectors.arriving.arriving_source import SOURCE, ArrivingSource, arriving
+from graph_compiler.spark_runtime.connectors.arriving.arriving_source import SOURCE, ArrivingSource
 from graph_compiler.spark_runtime.failures.failures import OperatorFailedError
 from graph_compiler.spark_runtime.operators import union
 from graph_compiler.spark_runtime.region.batch_inputs import BatchInputs, StreamSources
@@ -116,7 +116,7 @@ def run_stream(
         contracts=tuple,
     )
     sources = {
-        each.node_id: arriving(each.operator.connector, spark, str(each.node_id))
+        each.node_id: seams.arriving(each.operator.connector, spark, str(each.node_id))
         for each in task.region.operators
         if isinstance(each.operator, Source) and each.operator.unbounded
     }
@@ -146,7 +146,7 @@ def run_stream(
         recomputed=(),
         sources=(),
         uncompared=(),
-        schemas=run.evaluation.source_schemas(),
+        schemas=(*run.evaluation.source_schemas(), *stream.schemas),
         batches=stream.published(),
     )
 
@@ -167,6 +167,8 @@ class _Stream:
     outputs: dict[str, Output] = field(default_factory=dict)
     contracts: dict[str, ContractCount] = field(default_factory=dict)
     batches: list[PublishedBatch] = field(default_factory=list)
+    schemas: tuple[OperatorSchema, ...] = ()
+    """The columns that sinks have written, in the last batch."""
     _region: RegionDescriptor = field(init=False)
     """That of each batch: its rows, and the sinks."""
     _origin: StreamOrigin | None = field(init=False)
@@ -230,7 +232,8 @@ class _Stream:
         """
         sets_all_aside = self._sets_all_aside
         for batch in progress:
-            self._progress[batch.batchId] = _progress_of(batch)
+            times_read = () if batch.batchId == self._repeated else self._sources.times_read
+            self._progress[batch.batchId] = _progress_of(batch, times_read)
             self._progress.pop(batch.batchId - _MOST_BATCHES, None)
             if not sets_all_aside:
                 dropped = (state.numRowsDroppedByWatermark for state in batch.stateOperators)
@@ -318,6 +321,8 @@ class _Stream:
         finally:
             if len(sinks) > 1:
                 rows.unpersist()
+        written = {each.operator_id for each in sinks}
+        self.schemas = tuple(each for each in result.schemas if each.operator_id in written)
         for output in result.outputs:
             before = self.outputs.get(output.name)
             self.outputs[output.name] = output if before is None else _added(before, output)
@@ -342,7 +347,8 @@ class _Stream:
             assert isinstance(connector, _BatchRows), "a batch has no other sources"
             return given[connector]
 
-        def look(_: RegionRun) -> None:
+        def look(run: RegionRun) -> None:
+            self.seams.looks(run)
             inputs.check_unchanged()
             self.checkpoint.check()
 
@@ -428,10 +434,17 @@ def _late_tag(operator: OperatorDescriptor) -> str | None:
     return operator.operator.late_data if isinstance(operator.operator, WindowAggregate) else None
 
 
-def _progress_of(batch: StreamingQueryProgress) -> StreamProgress:
+def _progress_of(batch: StreamingQueryProgress, times_read: Sequence[int]) -> StreamProgress:
+    """Return what Spark has reported of a batch; `times_read` is how often its query reads each source.
+
+    Spark adds the rows of each read. A batch that is repeated may be computed once more: then it is empty.
+    """
+    are_known = len(batch.sources) == len(times_read)
+    rows = [-(-each.numInputRows // times) for each, times in zip(batch.sources, times_read, strict=False)]
     states, watermark = batch.stateOperators, batch.eventTime.get("watermark")
     behind = [found.get("maxOffsetsBehindLatest") for source in batch.sources if (found := source.metrics)]
     return StreamProgress(
+        rows_in=sum(rows) if are_known else None,
         state_rows=sum(each.numRowsTotal for each in states) if states else None,
         state_bytes=sum(each.memoryUsedBytes for each in states) if states else None,
         watermark=None if watermark is None or watermark.startswith("1970-01-01T00:00:00") else watermark,

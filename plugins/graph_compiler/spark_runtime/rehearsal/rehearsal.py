@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import TypeAlias
 
 import pyarrow
@@ -29,6 +30,7 @@ from graph_compiler.deployment.documents.descriptor import (
     VertexDescriptor,
 )
 from graph_compiler.deployment.documents.report import ExecutionReport, Failure, Phase
+from graph_compiler.deployment.documents.stream import PublishedBatch
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import OperatorId, listing, quoted
 from graph_compiler.spark_runtime.connectors import (
@@ -39,6 +41,7 @@ from graph_compiler.spark_runtime.connectors import (
     open_sink,
     read_source,
 )
+from graph_compiler.spark_runtime.connectors.arriving.arriving_source import ArrivingSource, arriving
 from graph_compiler.spark_runtime.connectors.source import Found, as_declared
 from graph_compiler.spark_runtime.failures.failures import OperatorFailedError, explain_failure
 from graph_compiler.spark_runtime.main import execute
@@ -46,6 +49,7 @@ from graph_compiler.spark_runtime.region.previous_version import read_target
 from graph_compiler.spark_runtime.region.region_graph import Output
 from graph_compiler.spark_runtime.region.region_run import RegionRun
 from graph_compiler.spark_runtime.region.seams import Seams
+from graph_compiler.spark_runtime.rehearsal.given_batches import GivenBatches, kept_batch, rows_of_all
 from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.spark_runtime.spark_internals.versions import arrow_type
 from graph_compiler.staging.publications.preparations import PreparedPlace
@@ -113,13 +117,14 @@ def _value(value: object, kind: DataType) -> object:
 class Rehearsal:
     """What is known about a pipeline's regions so far.
 
-    `root` is a separate staging root. `given` holds the rows of sources by node id. `target` is an output whose rows
-    are collected while its region runs.
+    `root` is a separate staging root. `given` holds the rows of sources by node id, `batches` those of sources that
+    never end, as many for each. `target` is an output whose rows are collected while its region runs.
     """
 
     spark: SparkSession
     root: str
     given: Mapping[int, DataFrame]
+    batches: Mapping[int, Sequence[DataFrame]] = field(default_factory=dict)
     writes_sinks: bool = False
     target: Output | None = None
     reports: list[ExecutionReport] = field(default_factory=list)
@@ -127,30 +132,38 @@ class Rehearsal:
     _kept: dict[OperatorId, DataFrame] = field(default_factory=dict)
     _rows: dict[Output, list[Row]] = field(default_factory=dict)
     _sink_rows: dict[OperatorId, list[Row]] = field(default_factory=dict)
+    _streamed: set[int] = field(default_factory=set)
+    """The operators that have run batch by batch."""
+    _of_batches: dict[OperatorId, dict[int, DataFrame]] = field(default_factory=dict)
 
     def run(self, tasks: Sequence[TaskDeploymentDescriptor]) -> Failure | None:
         """Run regions in topological order; return the first failure, None if all succeeded."""
         for task in tasks:
+            seams = self._surroundings(task.region)
             with pinned(self.spark, dict(task.region.session)):
-                report = execute(task, self.spark, self._surroundings(task.region))
+                report = execute(task, self.spark, seams)
             self.reports.append(report)
             if report.failure is not None:
                 return report.failure
+            if task.region.stream is not None and seams.gives_batches:
+                self._streamed |= {operator.node_id for operator in task.region.operators}
         return None
 
     def frame(self, output: Output) -> DataFrame:
-        """Return an output as a DataFrame; for a sink, the rows it received."""
+        """Return an output as a DataFrame; for a sink, the rows it received: of a stream, what its target then has."""
         run = self._runs[output[0]]
         operator = run.evaluation.graph.operators[output[0]]
-        if isinstance(operator.operator, Sink):
-            return self._kept[operator.operator_id]
-        return run.evaluation.outputs[output]
+        if not isinstance(operator.operator, Sink):
+            return run.evaluation.outputs[output]
+        if (batches := self._of_batches.get(operator.operator_id)) is not None:
+            return rows_of_all(operator.operator, [*batches.values()])
+        return self._kept[operator.operator_id]
 
     def rows(self, output: Output) -> list[Row] | Failure:
         """Return an output's rows, or the failure that prevents it; they are computed once."""
         run = self._runs[output[0]]
         operator = run.evaluation.graph.operators[output[0]]
-        if isinstance(operator.operator, Sink):
+        if isinstance(operator.operator, Sink) and operator.operator_id in self._sink_rows:
             return self._sink_rows[operator.operator_id]
         if output not in self._rows:
             with pinned(self.spark, dict(run.evaluation.region.session)):
@@ -165,7 +178,24 @@ class Rehearsal:
 
     def was_run(self, node_id: int) -> bool:
         """Whether an operator was run."""
-        return node_id in self._runs
+        return node_id in self._runs or node_id in self._streamed
+
+    def is_streamed(self, node_id: int) -> bool:
+        """Whether an operator was run batch by batch: then only rows of sinks are known."""
+        return node_id in self._streamed
+
+    def rows_of_batch(self, sink: int, number: int) -> list[Row]:
+        """Return the rows that a sink was given in a batch."""
+        evaluation = self._runs[sink].evaluation
+        with pinned(self.spark, dict(evaluation.region.session)):
+            return collect_rows(self._of_batches[evaluation.graph.operators[sink].operator_id][number])
+
+    def published(self) -> Mapping[int, Sequence[PublishedBatch]]:
+        """Return what was published in each batch, of each region that is a stream."""
+        found: dict[int, list[PublishedBatch]] = {}
+        for batch in (batch for report in self.reports for batch in report.batches):
+            found.setdefault(batch.number, []).append(batch)
+        return found
 
     def _surroundings(self, region: RegionDescriptor) -> Seams:
         given = {
@@ -187,7 +217,16 @@ class Rehearsal:
                 return read_target(connector, self.spark, splits)
             return read(connector, self.spark, splits)
 
+        def arrives(connector: Connector, spark: SparkSession, name: str) -> ArrivingSource:
+            batches = self.batches.get(int(name))
+            if batches is None:
+                return arriving(connector, spark, name)
+            folder = Path(self.root, "given", name)
+            return GivenBatches(connector=connector, spark=spark, name=name, batches=batches, folder=folder)
+
         return Seams(
+            arriving=arrives,
+            gives_batches=bool(self.batches),
             read_source=read,
             read_previous=read_previous,
             open_sink=self._open_sink,
@@ -210,13 +249,22 @@ class Rehearsal:
 
     def _open_sink(self, connector: Connector, operator_id: OperatorId, sink: Sink, context: SinkContext) -> OpenSink:
         real = open_sink(connector, operator_id, sink, context) if self.writes_sinks else None
-        return KeptSink(sink=sink, keep=partial(self._keep, operator_id), real=real)
+        keep = partial(self._keep, operator_id)
+        if context.batch is not None:
+            keep = partial(self._keep_of_batch, operator_id, sink, int(context.batch.rpartition("/")[2]))
+        return KeptSink(sink=sink, keep=keep, real=real)
 
     def _keep(self, operator_id: OperatorId, rows: DataFrame) -> int:
         """Keep the rows of a sink; return their number."""
         self._kept[operator_id] = rows
         self._sink_rows[operator_id] = collect_rows(rows)
         return len(self._sink_rows[operator_id])
+
+    def _keep_of_batch(self, operator_id: OperatorId, sink: Sink, number: int, rows: DataFrame) -> int:
+        """Keep the rows that a sink was given in a batch; return their number."""
+        kept = kept_batch(sink, rows)
+        self._of_batches.setdefault(operator_id, {})[number] = kept
+        return kept.count()
 
 
 def rehearsed(region: RegionDescriptor, given: Sequence[int], *, writes_sinks: bool) -> RegionDescriptor:

@@ -2,7 +2,7 @@
 
 [{"carrier": "AA", "delay": 40}]             columns that are left out are NULL
 "carrier STRING, delay INT"                  what a source without a declared schema holds
-"2013-01-01" for a DATE, 40 for a DOUBLE     are converted to that type
+"2013-01-01" for a DATE, 40 for a DOUBLE     are converted to that type, and text for BINARY is UTF-8
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import (
     ArrayType,
+    BinaryType,
     DataType,
     DateType,
     DecimalType,
@@ -44,7 +45,7 @@ def given_rows(source: str, rows: Iterable[GivenRow], schema: str | None, spark:
 
     `schema` is DDL; without it, rows are dicts, and Spark infers types from their values.
     """
-    given = _listed(source, rows)
+    given = listed_rows(source, rows)
     columns = None if schema is None else parse_schema(schema)
     if columns is None:
         names = _names(source, given)
@@ -59,7 +60,8 @@ def given_rows(source: str, rows: Iterable[GivenRow], schema: str | None, spark:
         raise GivenRowsError(f"the rows given for '{source}' cannot be taken: {error}") from None
 
 
-def _listed(source: str, rows: object) -> list[GivenRow]:
+def listed_rows(source: str, rows: object) -> list[GivenRow]:
+    """Return rows as a list; raises GivenRowsError for what is none."""
     found = list(rows) if isinstance(rows, Iterable) and not isinstance(rows, Mapping | str) else None
     if found is None or not all(_is_row(row) for row in found):
         odd = rows if found is None else next(row for row in found if not _is_row(row))
@@ -156,6 +158,10 @@ def _cell(value: object, kind: DataType) -> object:
     return value if value is None or convert is None else convert(value)
 
 
+def _bytes(value: object) -> object:
+    return value.encode() if isinstance(value, str) else value
+
+
 def _date(value: object) -> object:
     return date.fromisoformat(value) if isinstance(value, str) else value
 
@@ -179,6 +185,7 @@ def _double(value: object) -> object:
 
 
 _CONVERSIONS: Mapping[type[DataType], Callable[[object], object]] = {
+    BinaryType: _bytes,
     DateType: _date,
     DecimalType: _decimal,
     DoubleType: _double,

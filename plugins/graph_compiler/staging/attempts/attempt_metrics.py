@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
+from graph_compiler.deployment.documents.stream import PublishedBatch
 from graph_compiler.staging.attempts.task_attempt import TimedAttempt
 
 # The metrics of a pipeline, under names of Airflow's kind, and the values that they get.
@@ -38,11 +40,23 @@ class MetricName(StrEnum):
     STAGED_BYTES = "graph_compiler.staged.bytes"
     RECOMPUTATIONS = "graph_compiler.recomputations"
     VIOLATIONS = "graph_compiler.contract.violations"
+    BATCHES = "graph_compiler.stream.batches"
+    ROWS_IN = "graph_compiler.stream.rows_in"
+    LATE_ROWS = "graph_compiler.stream.late_rows"
+    STATE_ROWS = "graph_compiler.stream.state_rows"
+    STATE_BYTES = "graph_compiler.stream.state_bytes"
+    WATERMARK = "graph_compiler.stream.watermark"
+    BEHIND = "graph_compiler.stream.behind"
 
     @property
     def is_timing(self) -> bool:
-        """Whether it is sent as a timing; all others are counters."""
+        """Whether it is sent as a timing."""
         return self is MetricName.DURATION
+
+    @property
+    def is_gauge(self) -> bool:
+        """Whether it is a value that replaces the one before; all others are timings and counters."""
+        return self in _GAUGES
 
     @property
     def own_tag(self) -> str | None:
@@ -60,13 +74,14 @@ _OWN_TAGS = {
     MetricName.RECOMPUTATIONS: "output",
     MetricName.VIOLATIONS: "contract",
 }
+_GAUGES = {MetricName.STATE_ROWS, MetricName.STATE_BYTES, MetricName.WATERMARK, MetricName.BEHIND}
 TASK_TAGS = ("dag_id", "task_id", "pipeline")
 """The tags of every metric."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One value: what to add to a counter, or a timing; `own` is the value of its own tag."""
+    """One value: what to add to a counter, a timing, or that of a gauge; `own` is the value of its own tag."""
 
     name: MetricName
     value: int
@@ -122,6 +137,26 @@ def _of_one(attempt: TimedAttempt) -> Iterator[Metric]:
         for count in execution.report.contracts:
             if count.violations:
                 yield Metric(MetricName.VIOLATIONS, count.violations, count.contract)
+        if execution.report.batches:
+            yield from _of_stream(execution.report.batches)
+
+
+def _of_stream(batches: Sequence[PublishedBatch]) -> Iterator[Metric]:
+    """Yield the sums of batches, and where the stream is behind the last one that Spark has reported."""
+    known = [each.progress for each in batches if each.progress is not None]
+    yield Metric(MetricName.BATCHES, len(batches))
+    yield Metric(MetricName.ROWS_IN, sum(each.rows_in or 0 for each in known))
+    if late := sum(each.late for each in batches):
+        yield Metric(MetricName.LATE_ROWS, late)
+    for last in known[-1:]:
+        watermark = None if last.watermark is None else round(datetime.fromisoformat(last.watermark).timestamp() * 1000)
+        gauges = {
+            MetricName.STATE_ROWS: last.state_rows,
+            MetricName.STATE_BYTES: last.state_bytes,
+            MetricName.WATERMARK: watermark,
+            MetricName.BEHIND: last.behind,
+        }
+        yield from (Metric(name, value) for name, value in gauges.items() if value is not None)
 
 
 def _of_restart(before: TimedAttempt, attempt: TimedAttempt) -> Iterator[Metric]:

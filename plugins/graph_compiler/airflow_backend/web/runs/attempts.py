@@ -10,8 +10,10 @@ from pathlib import PurePath
 from graph_compiler.deployment.documents.progress import CurrentStep
 from graph_compiler.deployment.documents.report import ActionMetrics, ExecutionReport, Output, VertexMetrics
 from graph_compiler.deployment.documents.staging_layout import DESCRIPTOR, StagingLayout
+from graph_compiler.deployment.documents.stream import PublishedBatch
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.explain.documents.view_run import (
+    ViewBatch,
     ViewContractRun,
     ViewOperatorRun,
     ViewOutputRun,
@@ -128,6 +130,22 @@ def vertex_view(vertex: VertexMetrics) -> ViewVertexRun:
             )
             for one in vertex.operators
         ),
+    )
+
+
+def batch_view(batch: PublishedBatch) -> ViewBatch:
+    """Return a batch of a stream."""
+    known = batch.progress
+    return ViewBatch(
+        number=batch.number,
+        rows_in=known.rows_in if known else None,
+        rows_out=batch.rows,
+        late=batch.late,
+        watermark=known.watermark if known else None,
+        state_rows=known.state_rows if known else None,
+        state_bytes=known.state_bytes if known else None,
+        behind=known.behind if known else None,
+        seconds=batch.seconds,
     )
 
 

@@ -12,6 +12,7 @@ from functools import partial
 
 from graph_compiler.airflow_backend.web.runs.attempts import (
     Documents,
+    batch_view,
     contracts_view,
     output_view,
     step_view,
@@ -218,4 +219,5 @@ def _attempt(row: TryRow | None, attempt: Attempt | None, task: _TaskRun) -> Vie
         log_url=task.log_url(try_number),
         actual=report.actual if report else None,
         remarks=tuple(remarks(report)) if report else (),
+        batches=tuple(map(batch_view, report.batches)) if report else (),
     )
