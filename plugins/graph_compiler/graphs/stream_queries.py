@@ -20,6 +20,7 @@ from graph_compiler.declaration.operators import (
     IntervalJoin,
     Join,
     JoinType,
+    KeyedProcess,
     Rename,
     Sink,
     Source,
@@ -33,7 +34,8 @@ from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
 
 _INCREMENTS = "a batch pipeline of what is new: only_new=True in place of unbounded=True"
 _ALLOWED = (
-    "operators on single rows, joins with bounded streams, aggregates by key, windows, deduplicate, interval_join"
+    "operators on single rows, joins with bounded streams, aggregates by key, windows, deduplicate, interval_join, "
+    "process by key"
 )
 _MODES = (SinkMode.APPEND, SinkMode.MERGE)
 
@@ -182,20 +184,27 @@ class StreamQueries:
                 hint="publish the first one's rows, and read these by another pipeline",
             )
         if isinstance(operator, Aggregate):
-            if operator.grouping_sets is not None:
-                yield _at(node, "it has grouping sets, for which Spark keeps no state", allowed="one set of keys")
-            if window := next((n for n in self.stateful if isinstance(n.operator, WindowAggregate)), None):
-                yield _at(
-                    node,
-                    f"its values change all the time, and those of the windows of '{window.declared_name}' are final",
-                    allowed="one of both in a pipeline",
-                )
+            yield from self._total_problems(node, operator)
         elif isinstance(operator, WindowAggregate):
             yield from self._window_problems(node, operator, before)
         elif isinstance(operator, IntervalJoin):
             yield from self._interval_problems(node, operator)
         elif isinstance(operator, Deduplicate):
             yield from _deduplicate_problems(node, operator, self._watermarks(before))
+        elif isinstance(operator, KeyedProcess) and operator.time is not None:
+            yield from _timer_problems(node, operator.time, self._watermarks(before))
+
+    def _total_problems(self, node: StreamNode, total: Aggregate) -> Iterator[Problem]:
+        if total.grouping_sets is not None:
+            yield _at(node, "it has grouping sets, for which Spark keeps no state", allowed="one set of keys")
+        final = (n for n in self.stateful if isinstance(n.operator, WindowAggregate | KeyedProcess))
+        if other := next(final, None):
+            rows = "those of the windows" if isinstance(other.operator, WindowAggregate) else "the rows"
+            yield _at(
+                node,
+                f"its values change all the time, and {rows} of '{other.declared_name}' are final",
+                allowed="one of both in a pipeline",
+            )
 
     def _window_problems(
         self, node: StreamNode, operator: WindowAggregate, before: list[StreamNode]
@@ -279,6 +288,18 @@ def _deduplicate_problems(
         yield _at(node, message, hint=f"before it, with a column of times: .{_marked('at')}")
     elif len(marks) > 1:
         yield _at(node, f"the event time of its rows is {_times(marks)}", allowed="one event time")
+
+
+def _timer_problems(node: StreamNode, time: str, marks: Sequence[TimestampsAndWatermarks]) -> Iterator[Problem]:
+    if not marks:
+        yield _at(node, "nothing says when its timers fire", hint=f"before it: .{_marked(time)}")
+    elif len(marks) > 1 or marks[0].time != time:
+        yield _at(
+            node,
+            f"its timers are by '{time}', and the event time is {_times(marks)}",
+            allowed="one event time",
+            hint=_marked(time),
+        )
 
 
 def _marked(time: str) -> str:
