@@ -3,7 +3,7 @@
 from pydantic import BaseModel, Field
 
 from graph_compiler import KeyedProcessFunction, StateTtlConfig, ValueStateDescriptor
-from graph_compiler.declaration.process_functions import ProcessContext, Row
+from graph_compiler.declaration.operators.process_functions import ProcessContext, Row
 
 
 def one(data: object) -> object:

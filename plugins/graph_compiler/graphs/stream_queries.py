@@ -193,6 +193,13 @@ class StreamQueries:
             yield from _deduplicate_problems(node, operator, self._watermarks(before))
         elif isinstance(operator, KeyedProcess) and operator.time is not None:
             yield from _timer_problems(node, operator.time, self._watermarks(before))
+            if other := next((each for each in self.stateful if each.id != node.id), None):
+                yield _at(
+                    node,
+                    f"it has timers, and '{other.declared_name}' keeps state, too: Spark would fire timers too late",
+                    allowed="timers of an operator that is the only one with state in its pipeline",
+                    hint="declare the other one in a pipeline of its own",
+                )
 
     def _total_problems(self, node: StreamNode, total: Aggregate) -> Iterator[Problem]:
         if total.grouping_sets is not None:

@@ -11,7 +11,6 @@ orders = env.from_source(Json("/in/orders", schema="id INT, at TIMESTAMP, n INT"
 orders.process(Visits, outputs=("late",)).sink_to(Parquet("/out"), mode="append")
 # graph-compiler validate says:
 # pipelines/a_class_with_state_of_all_rows.py: pipeline 'sales' has 1 problem
-#   after 'orders': process cannot take this function: a type is not a plain function; Spark imports functions by name, in another process
-#     allowed: a function defined with `def` at the top level of an importable module
-#     hint: move it to a module in pipelines/ and pass it by its name there
+#   after 'orders': process was given the class Visits, and its rows have no key
+#     allowed: a class with state behind key_by(…); a function of DataFrames
 #     declared at pipelines/a_class_with_state_of_all_rows.py:11

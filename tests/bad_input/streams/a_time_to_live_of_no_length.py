@@ -13,12 +13,9 @@ env = StreamExecutionEnvironment("sales", config={"execution.runtime-mode": "AUT
 orders = env.from_source(Json("/in/orders", schema="id INT, at TIMESTAMP, n INT"), "orders", unbounded=True).uid("orders")
 orders.key_by("id").process(Visits, "id INT").sink_to(Parquet("/out"), mode="append")
 # graph-compiler validate says:
-# pipelines/a_time_to_live_of_no_length.py: pipeline 'sales' has 4 problems
+# pipelines/a_time_to_live_of_no_length.py: pipeline 'sales' has 3 problems
 #   Keyed Process: it has an empty expression
 #     allowed: Spark SQL
-#     declared at pipelines/a_time_to_live_of_no_length.py:14
-#   Keyed Process: its state 'Last' has no type
-#     allowed: a type of Spark: 'BIGINT'
 #     declared at pipelines/a_time_to_live_of_no_length.py:14
 #   Keyed Process: the time to live of its state 'last' is '1 month'
 #     allowed: a number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week

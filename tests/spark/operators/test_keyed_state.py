@@ -36,7 +36,7 @@ from graph_compiler import (
     StateTtlConfig,
     ValueStateDescriptor,
 )
-from graph_compiler.declaration.process_functions import ProcessContext, Row, StateKind, declared_states
+from graph_compiler.declaration.operators.process_functions import ProcessContext, Row, StateKind, declared_states
 from graph_compiler.spark_runtime.operators import keyed_process
 from graph_compiler.spark_runtime.operators.keyed_process import TIME, ProcessPlan, StateType, TimerError, in_memory
 from graph_compiler.spark_runtime.operators.state_values import (

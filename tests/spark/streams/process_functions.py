@@ -11,7 +11,7 @@ from graph_compiler import (
     StateTtlConfig,
     ValueStateDescriptor,
 )
-from graph_compiler.declaration.process_functions import ProcessContext, Row
+from graph_compiler.declaration.operators.process_functions import ProcessContext, Row
 
 MINUTE = 60_000
 

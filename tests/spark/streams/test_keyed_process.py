@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from graph_compiler import Json, Parquet, StreamExecutionEnvironment
+from graph_compiler import Json, KeyedProcessFunction, Parquet, StreamExecutionEnvironment
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.spark_runtime import executor_probe
@@ -31,23 +31,23 @@ DISORDER = 20
 GAP = 10
 Row = tuple[int, str | None, int | None]
 """A number, a user, and the minute of the event."""
-VISITS = "user STRING, minute BIGINT, ids ARRAY<INT>"
-REMINDERS = "user STRING, what STRING, at BIGINT, ids ARRAY<INT>"
+SCHEMAS: dict[type[KeyedProcessFunction], str] = {
+    Visits: "user STRING, minute BIGINT, ids ARRAY<INT>",
+    Reminders: "user STRING, what STRING, at BIGINT, ids ARRAY<INT>",
+}
 COUNTS = "user STRING, n INT, ids ARRAY<INT>"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 
-def declared(folder: Path, *, unbounded: bool = True) -> StreamExecutionEnvironment:
-    """Declare two functions over the same rows."""
+def declared(
+    folder: Path, function: type[KeyedProcessFunction], *, unbounded: bool = True
+) -> StreamExecutionEnvironment:
     name = "stream" if unbounded else "batch"
     env = StreamExecutionEnvironment(name, config={"execution.runtime-mode": "AUTOMATIC"})
     rows = env.from_source(Json(f"{folder}/in", schema="id INT, user STRING, at TIMESTAMP"), "in", unbounded=unbounded)
     marked = rows.uid("in").assign_timestamps_and_watermarks("at", max_out_of_orderness=f"{DISORDER} minutes")
-    by_user = marked.key_by("user")
-    visits = by_user.process(Visits, VISITS, time="at", minutes=GAP).uid("visits")
-    visits.sink_to(Parquet(f"{folder}/{name}/visits"), mode="append").uid("to_visits")
-    reminders = by_user.process(Reminders, REMINDERS, time="at").uid("reminders")
-    reminders.sink_to(Parquet(f"{folder}/{name}/reminders"), mode="append").uid("to_reminders")
+    made = marked.key_by("user").process(function, SCHEMAS[function], time="at").uid("made")
+    made.sink_to(Parquet(f"{folder}/{name}"), mode="append").uid("out")
     return env
 
 
@@ -107,13 +107,16 @@ def tried(runs: Runs, run: str) -> list[str]:
     return failures
 
 
+@pytest.mark.parametrize("function", [Visits, Reminders])
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 6))])
-def test_what_functions_emit_is_that_of_a_batch(tmp_path: Path, spark: SparkSession, seed: int) -> None:
-    chance = random.Random(f"visits {seed}")
-    runs, rows = Runs(declared(tmp_path), tmp_path, spark), list[Row]()
-    for run in range(4):
+def test_what_functions_emit_is_that_of_a_batch(
+    tmp_path: Path, spark: SparkSession, function: type[KeyedProcessFunction], seed: int
+) -> None:
+    chance = random.Random(f"rows {seed}")
+    runs, rows = Runs(declared(tmp_path, function), tmp_path, spark), list[Row]()
+    for run in range(3):
         new: list[Row] = []
-        for number in range(chance.randint(3, 12)):
+        for number in range(chance.randint(5, 12)):
             minute = run * 30 + chance.randint(0, 29) - (DISORDER - 1) * (run > 0 and chance.random() < 0.3)
             minute = max(minute, run * 30 - DISORDER + 1)
             at = None if chance.random() < 0.1 else minute
@@ -121,16 +124,30 @@ def test_what_functions_emit_is_that_of_a_batch(tmp_path: Path, spark: SparkSess
         rows += new
         arrive(tmp_path, run, new)
         run_to_end(runs, f"run {run}", chance)
-    arrive(tmp_path, 4, [(400, "end", 10_000)])
+    arrive(tmp_path, 3, [(300, "end", 10_000)])
     run_to_end(runs, "last", chance)
-    assert Runs(declared(tmp_path, unbounded=False), tmp_path, spark, tries=100).run("batch") == []
-    found = published(spark, tmp_path, "stream/visits")
-    assert found == published(spark, tmp_path, "batch/visits") == visits_in(rows)
-    assert len(found) > 5
-    reminders = published(spark, tmp_path, "stream/reminders")
-    assert reminders == published(spark, tmp_path, "batch/reminders")
-    assert len(reminders) == sum(1 if at is None else 3 for *_, at in rows)
     assert not any(batch.late for batch in runs.report().batches)
+    batch = Runs(declared(tmp_path, function, unbounded=False), tmp_path, spark, tries=100)
+    assert tried(batch, "batch") == []
+    found = published(spark, tmp_path, "stream")
+    assert found == published(spark, tmp_path, "batch")
+    if function is Visits:
+        assert found == visits_in(rows)
+    else:
+        assert len(found) == sum(1 if at is None else 3 for *_, at in rows)
+
+
+def test_late_rows_are_left_out_and_counted(tmp_path: Path, spark: SparkSession) -> None:
+    runs = Runs(declared(tmp_path, Reminders), tmp_path, spark)
+    arrive(tmp_path, 0, [(1, "a", 1000)])
+    assert tried(runs, "one") == []
+    arrive(tmp_path, 1, [(2, "a", 1000 - DISORDER), (3, "b", 1000 - DISORDER + 1), (4, "c", None)])
+    assert tried(runs, "two") == []
+    assert sum(batch.late for batch in runs.report().batches) == 1
+    arrive(tmp_path, 2, [(5, "end", 9000)])
+    assert tried(runs, "three") == []
+    found = spark.read.parquet(f"{tmp_path}/stream").groupBy("user").count().collect()
+    assert sorted(map(tuple, found)) == [("a", 3), ("b", 3), ("c", 1)]
 
 
 def counting(folder: Path, *, saved: str | None = None, also: bool = False) -> StreamExecutionEnvironment:

@@ -12,8 +12,8 @@ from graph_compiler.declaration.functions import FunctionRef, with_bound_argumen
 from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.column_uses import ColumnUse, named
 from graph_compiler.declaration.operators.known_columns import Known, columns_of_schema
+from graph_compiler.declaration.operators.process_functions import DeclaredState
 from graph_compiler.declaration.parameters.parameter import Argument, ParameterReference, ParameterValue, python_value
-from graph_compiler.declaration.process_functions import DeclaredState
 from graph_compiler.errors import Problem
 from graph_compiler.extensions import UNSAID
 from graph_compiler.identifiers import listing

@@ -25,9 +25,9 @@ from graph_compiler.declaration.operators import (
     TimestampsAndWatermarks,
     WindowAggregate,
 )
+from graph_compiler.declaration.operators.process_functions import KeyedProcessFunction, declared_states
 from graph_compiler.declaration.parameters.parameter import Argument
 from graph_compiler.declaration.partitioners import GlobalPartitioner
-from graph_compiler.declaration.process_functions import KeyedProcessFunction, declared_states
 from graph_compiler.declaration.refusals.guided import Guided
 from graph_compiler.declaration.streams.bound_arguments import argument_problems, bound_arguments
 from graph_compiler.declaration.streams.contract_methods import ContractMethods

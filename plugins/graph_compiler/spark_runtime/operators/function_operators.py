@@ -21,14 +21,7 @@ from graph_compiler.identifiers import listing, quoted
 from graph_compiler.spark_runtime.driver_process import call_function
 from graph_compiler.spark_runtime.operators.columns import ColumnsError, event_times, require_columns
 from graph_compiler.spark_runtime.operators.decisions import fix_columns, must_decide_once
-from graph_compiler.spark_runtime.operators.keyed_process import (
-    TIME,
-    ProcessPlan,
-    SparkProcess,
-    StateType,
-    StateTypeError,
-    in_batches,
-)
+from graph_compiler.spark_runtime.operators.keyed_process import TIME, ProcessPlan, SparkProcess, StateType, in_batches
 from graph_compiler.spark_runtime.operators.pandas_frames import exact, without_long_intervals
 from graph_compiler.spark_runtime.operators.scope import Scope, all_outputs, main_output
 from graph_compiler.spark_runtime.operators.state_values import KEY_TYPES, VALUE_TYPES, is_key_type, is_value_type
@@ -94,17 +87,13 @@ def _process_plan(operator: KeyedProcess, rows: DataFrame, scope: Scope) -> Proc
     result = DataType.fromDDL(operator.schema)
     if not isinstance(result, StructType) or not is_value_type(result):
         raise ColumnsError(f"its schema is {operator.schema}\n  allowed: columns of {VALUE_TYPES}", None)
-    try:
-        states = tuple(map(StateType.of, operator.states))
-    except StateTypeError as error:
-        raise ColumnsError(f"{error}\n  allowed: {error.allowed}", None) from None
     return ProcessPlan(
         name=str(operator.function),
         function=operator.load(scope.parameters),
         rows=rows.schema,
         key_types=tuple(field.dataType for field in keys),
         result=result,
-        states=states,
+        states=tuple(map(StateType.of, operator.states)),
         has_time=operator.time is not None,
     )
 

@@ -19,7 +19,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from pyspark.sql.types import DataType, StructField, StructType
 
-from graph_compiler.declaration.process_functions import (
+from graph_compiler.declaration.operators.process_functions import (
     LAST_WATERMARK,
     NO_WATERMARK,
     STATES,
@@ -32,6 +32,8 @@ from graph_compiler.declaration.process_functions import (
     TimerService,
     ValueState,
 )
+from graph_compiler.errors import GraphCompilerError
+from graph_compiler.spark_runtime.operators.columns import ColumnsError
 from graph_compiler.spark_runtime.operators.state_values import (
     KEY_TYPES,
     VALUE_TYPES,
@@ -57,15 +59,7 @@ _LAST_TIME = 253_402_300_799_999
 """The end of the year 9999."""
 
 
-class StateTypeError(ValueError):
-    """A state has a type that is not possible; `allowed` are those that are."""
-
-    def __init__(self, message: str, allowed: str) -> None:
-        super().__init__(message)
-        self.allowed = allowed
-
-
-class TimerError(ValueError):
+class TimerError(GraphCompilerError):
     """A function has registered a timer that cannot be."""
 
 
@@ -79,14 +73,14 @@ class StateType:
 
     @classmethod
     def of(cls, declared: DeclaredState) -> StateType:
-        """Return a declared state with its types; raises StateTypeError for those that no state can have."""
+        """Return a declared state with its types; raises ColumnsError for those that no state can have."""
         where = f"its state '{declared.name}'"
         value = DataType.fromDDL(declared.value_type)
         if not is_value_type(value):
-            raise StateTypeError(f"{where} holds {value.simpleString().upper()}", VALUE_TYPES)
+            raise ColumnsError(f"{where} holds {value.simpleString().upper()}\n  allowed: {VALUE_TYPES}")
         key = None if declared.key_type is None else DataType.fromDDL(declared.key_type)
         if key is not None and not is_key_type(key):
-            raise StateTypeError(f"{where} is by {key.simpleString().upper()}", KEY_TYPES)
+            raise ColumnsError(f"{where} is by {key.simpleString().upper()}\n  allowed: {KEY_TYPES}")
         return cls(declared=declared, value=value, key=key)
 
     @property
@@ -387,7 +381,7 @@ class Context(ProcessContext):
 
 
 @dataclass(slots=True)
-class Calls:
+class FunctionCalls:
     """Calls of one function, with states that are those of the current key."""
 
     plan: ProcessPlan
@@ -399,7 +393,7 @@ class Calls:
 
     def rows(self, key: tuple[Any, ...], rows: list[dict[str, Any]], timers: Timers) -> Iterator[dict[str, Any]]:
         """Yield what the function makes of the rows of a key, of which each has its time in milliseconds."""
-        for row in in_order(rows):
+        for row in rows_in_order(rows):
             time = row.pop(TIME)
             context = Context(key=key, time=time, timers=timers)
             yield from self._results(self.function.process_element(row, context), "process_element")
@@ -422,7 +416,7 @@ class Calls:
             yield checked_fields(row, self.plan.result, what)
 
 
-def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def rows_in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return rows of one key by their times, those without one first, and rows of equal times by their columns."""
 
     def place(row: dict[str, Any]) -> tuple[bool, int, str]:
@@ -440,7 +434,7 @@ def in_memory(
     function.open()
     for key, rows in groups:
         states = {type.declared.name: _IN_MEMORY[type.declared.kind](type) for type in plan.states}
-        calls = Calls(plan, function, states)
+        calls = FunctionCalls(plan, function, states)
         timers = Timers(plan=plan, watermark=NO_WATERMARK)
         yield from calls.rows(key, list(rows), timers)
         timers.watermark = LAST_WATERMARK
@@ -448,7 +442,7 @@ def in_memory(
     function.close()
 
 
-def _fired(calls: Calls, key: tuple[Any, ...], timers: Timers) -> Iterator[dict[str, Any]]:
+def _fired(calls: FunctionCalls, key: tuple[Any, ...], timers: Timers) -> Iterator[dict[str, Any]]:
     """Yield the rows of the timers of a key that the watermark has passed, also of those that they add, by time."""
     pending = [time for time in timers.added if time <= timers.watermark]
     heapify(pending)
@@ -513,7 +507,7 @@ class SparkProcess(StatefulProcessor):
         """Take the states of Spark's handle: on the driver once for each run, and in each task."""
         self._handle = handle
         states = {type.declared.name: _spark_state(type, handle) for type in self._plan.states}
-        self._calls = Calls(self._plan, self._plan.made(), states)
+        self._calls = FunctionCalls(self._plan, self._plan.made(), states)
         self._fired: set[tuple[tuple[Any, ...], int]] = set()
         self._is_open = False
 
@@ -548,7 +542,7 @@ class SparkProcess(StatefulProcessor):
         if self._is_open:
             self._calls.function.close()
 
-    def _begin(self, values: Any) -> tuple[Calls, Timers]:
+    def _begin(self, values: Any) -> tuple[FunctionCalls, Timers]:
         if not self._is_open:
             self._is_open = True
             self._calls.function.open()

@@ -40,6 +40,8 @@ from pyspark.sql.types import (
     VarcharType,
 )
 
+from graph_compiler.errors import GraphCompilerError
+
 _BITS: Mapping[type[DataType], int] = {ByteType: 8, ShortType: 16, IntegerType: 32, LongType: 64}
 _DAY_ONE = date(1970, 1, 1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -53,7 +55,7 @@ KEY_TYPES = "BOOLEAN, whole numbers, DECIMAL, STRING, BINARY, DATE and TIMESTAMP
 VALUE_TYPES = f"{KEY_TYPES}, FLOAT, DOUBLE, and ARRAY, MAP and STRUCT of these"
 
 
-class StateValueError(TypeError):
+class StateValueError(GraphCompilerError):
     """A function has returned or stored a value that its declared type would change."""
 
 
