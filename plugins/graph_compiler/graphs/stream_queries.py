@@ -191,6 +191,13 @@ class StreamQueries:
             yield from self._interval_problems(node, operator)
         elif isinstance(operator, Deduplicate):
             yield from _deduplicate_problems(node, operator, self._watermarks(before))
+        elif isinstance(operator, KeyedProcess) and operator.has_time_to_live:
+            yield _at(
+                node,
+                "a state of it has a time to live: Spark would run batches without rows, and a run would never end",
+                allowed="states without a time to live",
+                hint='remove what is old by a timer of event time: process(…, time="at"), and clear() in on_timer',
+            )
         elif isinstance(operator, KeyedProcess) and operator.time is not None:
             yield from _timer_problems(node, operator.time, self._watermarks(before))
             if other := next((each for each in self.stateful if each.id != node.id), None):

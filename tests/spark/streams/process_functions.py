@@ -4,13 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from graph_compiler import (
-    KeyedProcessFunction,
-    ListStateDescriptor,
-    MapStateDescriptor,
-    StateTtlConfig,
-    ValueStateDescriptor,
-)
+from graph_compiler import KeyedProcessFunction, ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from graph_compiler.declaration.operators.process_functions import ProcessContext, Row
 
 MINUTE = 60_000
@@ -69,10 +63,10 @@ class Reminders(KeyedProcessFunction):
 
 
 class Counts(KeyedProcessFunction):
-    """Emits how many rows a user has had, and how many lately, by the clock."""
+    """Emits how many rows a user has had, and their ids."""
 
     count = ValueStateDescriptor("INT")
-    lately = ListStateDescriptor("INT", ttl=StateTtlConfig("1 hour"))
+    lately = ListStateDescriptor("INT")
 
     def process_element(self, value: Row, ctx: ProcessContext) -> Iterator[Row]:
         self.count.update((self.count.value() or 0) + 1)

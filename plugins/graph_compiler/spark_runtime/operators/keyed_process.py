@@ -393,7 +393,7 @@ class FunctionCalls:
 
     def rows(self, key: tuple[Any, ...], rows: list[dict[str, Any]], timers: Timers) -> Iterator[dict[str, Any]]:
         """Yield what the function makes of the rows of a key, of which each has its time in milliseconds."""
-        for row in rows_in_order(rows):
+        for row in by_time_and_columns(rows):
             time = row.pop(TIME)
             context = Context(key=key, time=time, timers=timers)
             yield from self._results(self.function.process_element(row, context), "process_element")
@@ -416,7 +416,7 @@ class FunctionCalls:
             yield checked_fields(row, self.plan.result, what)
 
 
-def rows_in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def by_time_and_columns(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return rows of one key by their times, those without one first, and rows of equal times by their columns."""
 
     def place(row: dict[str, Any]) -> tuple[bool, int, str]:
