@@ -191,14 +191,20 @@ class StreamQueries:
             yield from self._interval_problems(node, operator)
         elif isinstance(operator, Deduplicate):
             yield from _deduplicate_problems(node, operator, self._watermarks(before))
-        elif isinstance(operator, KeyedProcess) and operator.has_time_to_live:
+        elif isinstance(operator, KeyedProcess):
+            yield from self._process_problems(node, operator, before)
+
+    def _process_problems(
+        self, node: StreamNode, operator: KeyedProcess, before: list[StreamNode]
+    ) -> Iterator[Problem]:
+        if operator.has_time_to_live:
             yield _at(
                 node,
                 "a state of it has a time to live: Spark would run batches without rows, and a run would never end",
                 allowed="states without a time to live",
                 hint='remove what is old by a timer of event time: process(…, time="at"), and clear() in on_timer',
             )
-        elif isinstance(operator, KeyedProcess) and operator.time is not None:
+        elif operator.time is not None:
             yield from _timer_problems(node, operator.time, self._watermarks(before))
             if other := next((each for each in self.stateful if each.id != node.id), None):
                 yield _at(
