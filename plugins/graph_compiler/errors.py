@@ -54,6 +54,8 @@
     ├── JvmNotPinnedError           a JVM has another zone, locale or charset  [spark_runtime]
     ├── SparkVersionError           a driver has another Spark than its plan, or its Python, needs  [spark_runtime]
     ├── ColumnsError                the columns of an operator's inputs do not fit it  [spark_runtime]
+    ├── StateValueError             a function stores or returns a value that its type would change  [spark_runtime]
+    ├── TimerError                  a function registers a timer that cannot be  [spark_runtime]
     ├── NotAQueryError              SQL text is a command or a script  [spark_runtime]
     ├── ContractViolatedError       rows violate a contract  [spark_runtime]
     ├── PlanTooLargeError           an executed plan is too large to read  [spark_runtime]

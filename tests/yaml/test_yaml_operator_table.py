@@ -126,6 +126,8 @@ CASES = (
     Case(f"[{{from: s, connect: [t, {{from: t, broadcast: true}}], transform: '{MODULE}:three'}}]", lambda s, t: s.connect(t, t.broadcast()).transform(functions.three)),
     Case(f"[{{from: s, map_partitions: '{MODULE}:one', schema: a INT, batches: arrow}}]", lambda s, _: s.map_partitions(functions.one, "a INT", batches="arrow")),
     Case(f"[{{from: s, process: '{MODULE}:one', outputs: [a, b]}}]", lambda s, _: s.process(functions.one, outputs=("a", "b"))),
+    Case(f"[{{from: s, key_by: a, process: '{MODULE}:Visits', schema: a INT, arguments: {{minutes: 3}}}}]", lambda s, _: s.key_by("a").process(functions.Visits, "a INT", minutes=3)),
+    Case(f"[{{from: s, key_by: a, process: '{MODULE}:one', outputs: [a, b]}}]", lambda s, _: s.key_by("a").process(functions.one, outputs=("a", "b"))),
     Case(f"[{{from: s, iterate: '{MODULE}:two', others: [t], max_iterations: 3, until: max(c) < 1}}]", lambda s, t: s.iterate(functions.two, t, max_iterations=3, until="max(c) < 1")),
     Case("[{from: s, sql: 'SELECT * FROM {input}'}]", lambda s, _: s.sql("SELECT * FROM {input}")),
     Case("[{sql: 'SELECT * FROM {a} JOIN {b}', streams: {a: s, b: {from: t, broadcast: true}}}]", lambda s, t: s.environment.sql("SELECT * FROM {a} JOIN {b}", a=s, b=t.broadcast())),

@@ -2,6 +2,9 @@
 
 from pydantic import BaseModel, Field
 
+from graph_compiler import KeyedProcessFunction, StateTtlConfig, ValueStateDescriptor
+from graph_compiler.declaration.operators.process_functions import ProcessContext, Row
+
 
 def one(data: object) -> object:
     return data
@@ -33,3 +36,15 @@ class Notifier:
 
 
 alert = Notifier()
+
+
+class Visits(KeyedProcessFunction):
+    """A function with state by key."""
+
+    last = ValueStateDescriptor("BIGINT", ttl=StateTtlConfig("1 day"))
+
+    def __init__(self, minutes: int = 10) -> None:
+        self.minutes = minutes
+
+    def process_element(self, value: Row, ctx: ProcessContext) -> None:
+        """Do nothing."""

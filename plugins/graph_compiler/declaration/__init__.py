@@ -8,6 +8,13 @@ from graph_compiler.declaration.dag.schedule import Schedule
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.operators.merge import Merge
+from graph_compiler.declaration.operators.process_functions import (
+    KeyedProcessFunction,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    StateTtlConfig,
+    ValueStateDescriptor,
+)
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
@@ -25,14 +32,19 @@ __all__ = [
     "DataStreamSink",
     "EventTimeSessionWindows",
     "FunctionRef",
+    "KeyedProcessFunction",
     "KeyedStream",
+    "ListStateDescriptor",
+    "MapStateDescriptor",
     "Merge",
     "Pipeline",
     "ResourceSpec",
     "Schedule",
     "SlidingEventTimeWindows",
     "SlotSharingGroup",
+    "StateTtlConfig",
     "StreamExecutionEnvironment",
     "TumblingEventTimeWindows",
+    "ValueStateDescriptor",
     "WindowedStream",
 ]

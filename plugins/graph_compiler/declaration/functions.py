@@ -43,6 +43,17 @@ class FunctionRef:
         """Return a reference to `function`; raises FunctionNotImportableError if its name does not resolve to it."""
         if reason := _why_not_importable(function):
             raise FunctionNotImportableError(f"{reason}; Spark imports functions by name, in another process")
+        return cls._named(function)
+
+    @classmethod
+    def of_class(cls, kind: type) -> FunctionRef:
+        """Return a reference to a class, which is called for an object; raises FunctionNotImportableError like `of`."""
+        if reason := _why_not_named(kind):
+            raise FunctionNotImportableError(f"{reason}; Spark imports classes by name, in another process")
+        return cls._named(kind)
+
+    @classmethod
+    def _named(cls, function: Callable[..., object]) -> FunctionRef:
         module = function.__module__
         return cls(module=module, name=function.__qualname__, source_digest=source_digest(module))
 
@@ -66,9 +77,13 @@ class FunctionRef:
 def _why_not_importable(function: Callable[..., object]) -> str | None:
     if not inspect.isfunction(function):
         return f"{_words(function)} is not a plain function"
-    name, module = function.__qualname__, function.__module__
     if function.__name__ == "<lambda>":
         return "a lambda has no name"
+    return _why_not_named(function)
+
+
+def _why_not_named(function: Callable[..., object]) -> str | None:
+    name, module = function.__qualname__, function.__module__
     if "." in name:
         return f"'{name}' is defined inside another function or class"
     if module == "__main__":

@@ -26,6 +26,7 @@ from graph_compiler.declaration.operators import (
     ExpectRows,
     IntervalJoin,
     Join,
+    KeyedProcess,
     Limit,
     MapPartitions,
     OnViolation,
@@ -53,7 +54,7 @@ _TOTALS = (Aggregate, AggregateAll, WindowAggregate)
 _KEEPS_ROWS = (*_TOTALS, Select, WithColumns, Drop, Rename, Cast, Sort, TopN, Limit, Sink)
 _COUNTS = (Expect, ExpectFresh, ExpectRows)
 _MOVES_ROWS = (*_TOTALS, Deduplicate, IntervalJoin, SetOperator)
-_CALLS_PYTHON = (ApplyInPandas, MapPartitions)
+_CALLS_PYTHON = (ApplyInPandas, KeyedProcess, MapPartitions)
 _READS_UNNAMED = frozenset(
     {
         *("IDENTIFIER", "_METADATA", "SELECT", "VALUES", "TABLE", "|>", "$", "?", "@"),

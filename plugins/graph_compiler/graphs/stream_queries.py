@@ -21,6 +21,7 @@ from graph_compiler.declaration.operators import (
     IntervalJoin,
     Join,
     JoinType,
+    KeyedProcess,
     OnViolation,
     Operator,
     Rename,
@@ -37,7 +38,7 @@ from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
 _INCREMENTS = "a batch pipeline of what is new: only_new=True in place of unbounded=True"
 _ALLOWED = (
     "operators on single rows, contracts on them, joins with bounded streams, aggregates by key, windows, deduplicate, "
-    "interval_join"
+    "interval_join, process by key"
 )
 _MODES = (SinkMode.APPEND, SinkMode.MERGE)
 
@@ -224,20 +225,47 @@ class StreamQueries:
                 hint="publish the first one's rows, and read these by another pipeline",
             )
         if isinstance(operator, Aggregate):
-            if operator.grouping_sets is not None:
-                yield _at(node, "it has grouping sets, for which Spark keeps no state", allowed="one set of keys")
-            if window := next((n for n in self.stateful if isinstance(n.operator, WindowAggregate)), None):
-                yield _at(
-                    node,
-                    f"its values change all the time, and those of the windows of '{window.declared_name}' are final",
-                    allowed="one of both in a pipeline",
-                )
+            yield from self._total_problems(node, operator)
         elif isinstance(operator, WindowAggregate):
             yield from self._window_problems(node, operator, before)
         elif isinstance(operator, IntervalJoin):
             yield from self._interval_problems(node, operator)
         elif isinstance(operator, Deduplicate):
             yield from _deduplicate_problems(node, operator, self._watermarks(before))
+        elif isinstance(operator, KeyedProcess):
+            yield from self._process_problems(node, operator, before)
+
+    def _process_problems(
+        self, node: StreamNode, operator: KeyedProcess, before: list[StreamNode]
+    ) -> Iterator[Problem]:
+        if operator.has_time_to_live:
+            yield _at(
+                node,
+                "a state of it has a time to live: Spark would run batches without rows, and a run would never end",
+                allowed="states without a time to live",
+                hint='remove what is old by a timer of event time: process(…, time="at"), and clear() in on_timer',
+            )
+        elif operator.time is not None:
+            yield from _timer_problems(node, operator.time, self._watermarks(before))
+            if other := next((each for each in self.stateful if each.id != node.id), None):
+                yield _at(
+                    node,
+                    f"it has timers, and '{other.declared_name}' keeps state, too: Spark would fire timers too late",
+                    allowed="timers of an operator that is the only one with state in its pipeline",
+                    hint="declare the other one in a pipeline of its own",
+                )
+
+    def _total_problems(self, node: StreamNode, total: Aggregate) -> Iterator[Problem]:
+        if total.grouping_sets is not None:
+            yield _at(node, "it has grouping sets, for which Spark keeps no state", allowed="one set of keys")
+        final = (n for n in self.stateful if isinstance(n.operator, WindowAggregate | KeyedProcess))
+        if other := next(final, None):
+            rows = "those of the windows" if isinstance(other.operator, WindowAggregate) else "the rows"
+            yield _at(
+                node,
+                f"its values change all the time, and {rows} of '{other.declared_name}' are final",
+                allowed="one of both in a pipeline",
+            )
 
     def _window_problems(
         self, node: StreamNode, operator: WindowAggregate, before: list[StreamNode]
@@ -326,6 +354,18 @@ def _deduplicate_problems(
         yield _at(node, message, hint=f"before it, with a column of times: .{_marked('at')}")
     elif len(marks) > 1:
         yield _at(node, f"the event time of its rows is {_times(marks)}", allowed="one event time")
+
+
+def _timer_problems(node: StreamNode, time: str, marks: Sequence[TimestampsAndWatermarks]) -> Iterator[Problem]:
+    if not marks:
+        yield _at(node, "nothing says when its timers fire", hint=f"before it: .{_marked(time)}")
+    elif len(marks) > 1 or marks[0].time != time:
+        yield _at(
+            node,
+            f"its timers are by '{time}', and the event time is {_times(marks)}",
+            allowed="one event time",
+            hint=_marked(time),
+        )
 
 
 def _marked(time: str) -> str:

@@ -12,13 +12,15 @@ driver compares the files it sees with what was written (`publishing/written_fil
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from graph_compiler.declaration.operators import ApplyInPandas, MapPartitions
+from graph_compiler.declaration.operators import ApplyInPandas, KeyedProcess, MapPartitions
 from graph_compiler.declaration.partitioners import FunctionPartitioner
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.wire import values_within
@@ -64,6 +66,7 @@ def modules_on_executors(region: RegionDescriptor) -> tuple[str, ...]:
     functions = [
         *(each.function for each in values_within(region, MapPartitions)),
         *(each.function for each in values_within(region, ApplyInPandas)),
+        *(each.function for each in values_within(region, KeyedProcess)),
         *(each.function for each in values_within(region, FunctionPartitioner)),
     ]
     return tuple(sorted({function.module for function in functions}))
@@ -84,6 +87,41 @@ def check_root_of_executors(spark: SparkSession, root: str, path: str) -> None:
 
 def check_imports(spark: SparkSession, modules: Iterable[str]) -> None:
     """Let executors import modules; raises ExecutorNotPreparedError if one cannot, or has no such Python."""
+    for module, reason, place in _not_imported(spark, modules)[:1]:
+        raise ExecutorNotPreparedError(
+            f"Spark's executors cannot import {module}, which has a function of this task: {reason}\n"
+            f"  found: {place}\n"
+            "  hint: install what functions import where executors run, in the driver's versions; "
+            "the project's own code is shipped"
+        )
+
+
+_OF_STATES = ("pandas", "pyarrow", "pyspark.sql.streaming.proto.StateMessage_pb2")
+"""What Spark imports for functions with state: the last one needs protobuf, as new as it was made with."""
+
+
+def check_states(spark: SparkSession) -> None:
+    """Let this process and Spark's Python workers import what functions with state need; raises the same error."""
+    missing = [*_not_imported_here(), *_not_imported(spark, _OF_STATES)]
+    for module, reason, place in missing[:1]:
+        package = "protobuf" if module == _OF_STATES[-1] else module
+        raise ExecutorNotPreparedError(
+            f"functions with state need {package} in Spark's Python: {reason}\n  found: {place}\n"
+            "  allowed: pandas, pyarrow and protobuf, where the driver and executors run\n"
+            '  hint: pip install "graph-compiler[process]" there'
+        )
+
+
+def _not_imported_here() -> Iterator[tuple[str, str, str]]:
+    for name in _OF_STATES:
+        try:
+            import_module(name)
+        except ImportError as error:
+            yield name, f"{type(error).__name__}: {error}", f"the driver's Python {sys.executable}"
+
+
+def _not_imported(spark: SparkSession, modules: Iterable[str]) -> list[tuple[str, str, str]]:
+    """Return modules that executors cannot import, with the reason and the place."""
     names, tasks = list(modules), _tasks(spark)
 
     # A nested function is passed by value: an executor that cannot import this module can still say so.
@@ -102,16 +140,9 @@ def check_imports(spark: SparkSession, modules: Iterable[str]) -> None:
 
     try:
         numbers = spark.sparkContext.parallelize(range(tasks), tasks)
-        problems = set(numbers.mapPartitions(ask).collect())
+        return sorted(set(numbers.mapPartitions(ask).collect()))
     except (Py4JError, PySparkException) as error:
         raise _without_python(str(error)) or error from None
-    for module, reason, place in sorted(problems)[:1]:
-        raise ExecutorNotPreparedError(
-            f"Spark's executors cannot import {module}, which has a function of this task: {reason}\n"
-            f"  found: {place}\n"
-            "  hint: install what functions import where executors run, in the driver's versions; "
-            "the project's own code is shipped"
-        )
 
 
 @dataclass(frozen=True, slots=True)

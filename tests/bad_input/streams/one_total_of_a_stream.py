@@ -7,6 +7,6 @@ rows.sink_to(Parquet("/out"), mode="append")
 # graph-compiler validate says:
 # pipelines/one_total_of_a_stream.py: pipeline 'sales' has 1 problem
 #   Aggregate All: it needs all rows of a run, and those of a stream never end
-#     allowed: operators on single rows, contracts on them, joins with bounded streams, aggregates by key, windows, deduplicate, interval_join
+#     allowed: operators on single rows, contracts on them, joins with bounded streams, aggregates by key, windows, deduplicate, interval_join, process by key
 #     hint: a batch pipeline of what is new: only_new=True in place of unbounded=True
 #     declared at pipelines/one_total_of_a_stream.py:5

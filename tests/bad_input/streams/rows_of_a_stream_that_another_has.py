@@ -11,6 +11,6 @@ rows.sink_to(Parquet("/out"), mode="append")
 #     hint: publish rows that end by a pipeline of their own, or let them arrive: unbounded=True
 #     declared at pipelines/rows_of_a_stream_that_another_has.py:5
 #   Except: it needs all rows of a run, and those of a stream never end
-#     allowed: operators on single rows, contracts on them, joins with bounded streams, aggregates by key, windows, deduplicate, interval_join
+#     allowed: operators on single rows, contracts on them, joins with bounded streams, aggregates by key, windows, deduplicate, interval_join, process by key
 #     hint: a batch pipeline of what is new: only_new=True in place of unbounded=True
 #     declared at pipelines/rows_of_a_stream_that_another_has.py:5

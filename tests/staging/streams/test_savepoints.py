@@ -222,6 +222,56 @@ def test_a_state_with_the_path_of_its_folder_is_not_copied(tmp_path: Path, check
         taken(tmp_path)
 
 
+RECORD = (
+    b'v2\n{"operatorInfo":{"operatorId":%d,"operatorName":"transformWithStateInPySparkExec"},"stateStoreInfo":'
+    b'[{"storeName":"default","numPartitions":2,"stateSchemaFilePaths":["file:%s/state/%d/_stateSchema/default/0_a"]}]}'
+)
+
+
+@pytest.mark.parametrize("query", [QUERY, replace(QUERY, state=(OTHER,), reads=("a", "b"), keeps=(OTHER.operator_id,))])
+def test_the_state_of_a_function_has_the_paths_of_its_copy(tmp_path: Path, query: StreamQuery) -> None:
+    is_moved = query is not QUERY
+    before = replace(BOTH, reads=("a", "b")) if is_moved else QUERY
+    number = 1 if is_moved else 0
+    folder = opened(tmp_path, before).folder
+    record = RECORD % (number, folder.encode(), number)
+    for name, content in (
+        ("offsets/0", b'v1\n{"batchWatermarkMs":0}\n{"logOffset":0}\n{"logOffset":0}'),
+        ("commits/0", b"v1"),
+        (f"state/{number}/_metadata/v2/0", record),
+        (f"state/{number}/_metadata/v2/.0.crc", b"crc"),
+        (f"state/{number}/_stateSchema/default/0_a", b"schema"),
+        (f"state/{number}/0/SSTs/000008-a.sst", b"rows"),
+        (f"state/{number}/0/1.zip", b"names of files"),
+    ):
+        STORE.put_if_absent(f"{folder}/{name}", content)
+    saved = taken(tmp_path, f"{tmp_path}/saved")
+    assert (Path(saved.place) / f"checkpoint/state/{number}/_metadata/v2/0").read_bytes() == record
+    stream(tmp_path).reset(STORE)
+    begin_with_savepoint(STORE, layout(tmp_path), query, start(saved, allows=True))
+    own = opened(tmp_path, query, "e2").folder
+    assert own != folder
+    found = {name: content for name, content in files_below(own).items() if name.startswith("state/")}
+    assert found == {
+        "state/0/_metadata/v2/0": RECORD % (0, own.encode(), 0),
+        "state/0/_stateSchema/default/0_a": b"schema",
+        "state/0/0/SSTs/000008-a.sst": b"rows",
+        "state/0/0/1.zip": b"names of files",
+    }
+
+
+@pytest.mark.parametrize(
+    "record", [RECORD.replace(b"v2", b"v3"), RECORD.replace(b"_stateSchema", b"schemas"), b"v2\n{} %d %s %d"]
+)
+def test_another_form_of_a_functions_state_is_refused(tmp_path: Path, checkpoint: Checkpoint, record: bytes) -> None:
+    found = record % (0, checkpoint.folder.encode(), 0)
+    STORE.put_if_absent(f"{checkpoint.folder}/state/0/_metadata/v2/0", found)
+    saved = taken(tmp_path)
+    stream(tmp_path).reset(STORE)
+    with pytest.raises(CheckpointError, match="has another form than that of Spark"):
+        begin_with_savepoint(STORE, layout(tmp_path), QUERY, start(saved))
+
+
 def cut(place: str) -> None:
     file = Path(f"{place}/checkpoint/state/0/0/1.delta")
     file.write_bytes(file.read_bytes()[:-1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -11,9 +12,11 @@ from graph_compiler.declaration.functions import FunctionRef, with_bound_argumen
 from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.column_uses import ColumnUse, named
 from graph_compiler.declaration.operators.known_columns import Known, columns_of_schema
+from graph_compiler.declaration.operators.process_functions import DeclaredState
 from graph_compiler.declaration.parameters.parameter import Argument, ParameterReference, ParameterValue, python_value
 from graph_compiler.errors import Problem
 from graph_compiler.extensions import UNSAID
+from graph_compiler.identifiers import listing
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,54 @@ class ApplyInPandas(FunctionOperator):
 
     def expressions(self) -> tuple[str, ...]:
         return (self.schema,)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedProcess(FunctionOperator):
+    """Calls a class with state and timers for each row of a key; `schema` is the Spark DDL of the result.
+
+    Rows of a key come in the order of `time`, the event time, by which its timers are; without it, it has no timers.
+    On a stream, the state is kept from batch to batch. In a batch job, timers fire behind the last row of their key.
+    """
+
+    default_name: ClassVar[str] = "Keyed Process"
+    distributes_itself: ClassVar[bool] = True
+    keeps_state: ClassVar[bool] = True
+    keys: tuple[str, ...] = ()
+    schema: str = ""
+    time: str | None = None
+    states: tuple[DeclaredState, ...] = ()
+
+    @property
+    def has_time_to_live(self) -> bool:
+        """Whether a state is forgotten by the clock."""
+        return any(state.time_to_live is not None for state in self.states)
+
+    def columns_after(self, inputs: Sequence[Known]) -> Known:  # noqa: ARG002  # it reads none of them
+        return columns_of_schema(self.schema)
+
+    def columns_used(self) -> tuple[ColumnUse, ...]:
+        return named([*self.keys, *(() if self.time is None else (self.time,))])
+
+    def expressions(self) -> tuple[str, ...]:
+        types = (type for state in self.states for type in (state.key_type, state.value_type) if type is not None)
+        return (self.schema, *types)
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield states with mistakes, and a time to live beside timers: Spark has one time for both."""
+        for state in self.states:
+            yield from state.problems()
+        by_name = Counter(state.name.lower() for state in self.states)
+        if twice := [state.name for state in self.states if by_name[state.name.lower()] > 1]:
+            yield Problem(message=f"its states {listing(twice)} differ only in case", allowed="other names")
+        if self.time is not None and self.has_time_to_live:
+            name = next(state.name for state in self.states if state.time_to_live is not None)
+            yield Problem(
+                message=f"its state '{name}' has a time to live, which is by the clock, and its timers are by the "
+                f"event time '{self.time}': Spark has one of both",
+                allowed="time=… without a time to live; a time to live without time=…",
+                hint="remove what is old by a timer: clear() in on_timer",
+            )
 
 
 @dataclass(frozen=True, slots=True)

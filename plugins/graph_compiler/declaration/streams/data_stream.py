@@ -12,21 +12,24 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn
 from graph_compiler.declaration.call_checks import held_to_signatures
 from graph_compiler.declaration.connectors import Connector, SinkMode
 from graph_compiler.declaration.connectors.connector import sink_mode_meant
+from graph_compiler.declaration.functions import WHERE_TO_MOVE, FunctionRef, form_of_function, why_not_callable
 from graph_compiler.declaration.locations import caller_location
 from graph_compiler.declaration.operators import (
     Aggregate,
     AggregateAll,
     ApplyInPandas,
     Deduplicate,
+    KeyedProcess,
     Merge,
     Sink,
     TimestampsAndWatermarks,
     WindowAggregate,
 )
+from graph_compiler.declaration.operators.process_functions import KeyedProcessFunction, declared_states
 from graph_compiler.declaration.parameters.parameter import Argument
 from graph_compiler.declaration.partitioners import GlobalPartitioner
 from graph_compiler.declaration.refusals.guided import Guided
-from graph_compiler.declaration.streams.bound_arguments import bound_arguments
+from graph_compiler.declaration.streams.bound_arguments import argument_problems, bound_arguments
 from graph_compiler.declaration.streams.contract_methods import ContractMethods
 from graph_compiler.declaration.streams.function_methods import FunctionMethods
 from graph_compiler.declaration.streams.partitioning_methods import PartitioningMethods
@@ -34,6 +37,7 @@ from graph_compiler.declaration.streams.row_methods import RowMethods
 from graph_compiler.declaration.streams.settings_methods import HasSettings
 from graph_compiler.declaration.transformations import SinkTransformation
 from graph_compiler.declaration.windows import Window
+from graph_compiler.errors import FunctionNotImportableError
 from graph_compiler.identifiers import did_you_mean, listing, quoted, shown
 
 if TYPE_CHECKING:
@@ -207,6 +211,71 @@ class KeyedStream(DataStream):
         bound = bound_arguments(arguments)
         operator = ApplyInPandas(ref, deterministic, self._keys, schema, arguments=bound)
         return self._one_input(operator, state_keys=self._keys, expensive=expensive)
+
+    def process(  # type: ignore[override]  # its keywords are those of classes
+        self,
+        function: Callable[..., object],
+        schema: str | None = None,
+        *,
+        time: str | None = None,
+        outputs: tuple[str, ...] = (),
+        deterministic: bool = True,
+        expensive: bool = False,
+        **arguments: Argument,
+    ) -> DataStream:
+        """Apply a class with state to the rows of each key, with `schema`; or a function of DataFrames, with `outputs`.
+
+        `process(Visits, "user STRING, n INT", time="at")`: the class extends `KeyedProcessFunction`, and `schema` is
+        the Spark DDL of its output. `time` is the event time: rows of a key come in its order, and timers are by it.
+        Other keywords are passed to the constructor of the class.
+        """
+        if not isinstance(function, type):
+            if schema is not None or time is not None:
+                self.refuse(
+                    f"process was given {shown(function)} with a schema or a time",
+                    allowed="these with a class that extends KeyedProcessFunction; outputs=… with a function",
+                )
+            return super().process(
+                function, outputs=outputs, deterministic=deterministic, expensive=expensive, **arguments
+            )
+        if outputs or schema is None:
+            self.refuse(
+                f"process was given the class {function.__name__} {'with outputs' if outputs else 'without a schema'}",
+                allowed='process(Class, schema="user STRING, n BIGINT")',
+                hint="a column of its rows can say which output they are for: filter(…) behind it" if outputs else None,
+            )
+        ref = self._process_function(function, time, arguments)
+        states = declared_states(function)
+        bound = bound_arguments(arguments)
+        operator = KeyedProcess(ref, deterministic, self._keys, schema, time, states, arguments=bound)
+        return self._one_input(operator, state_keys=self._keys, expensive=expensive)
+
+    def _process_function(self, kind: type, time: str | None, arguments: Mapping[str, Argument]) -> FunctionRef:
+        """Return a reference to a class that `process` can call."""
+        name = kind.__name__
+        if not issubclass(kind, KeyedProcessFunction):
+            self.refuse(f"process was given the class {name}", allowed="a class that extends KeyedProcessFunction")
+        if kind.process_element is KeyedProcessFunction.process_element:
+            self.refuse(f"the class {name} has no process_element", allowed="process_element(self, value, ctx)")
+        for method in (kind.process_element, kind.on_timer):
+            if why_not_callable(method, 3):
+                takes = "value" if method is kind.process_element else "timestamp"
+                self.refuse(
+                    f"the class {name} has {form_of_function(method)}", allowed=f"{method.__name__}(self, {takes}, ctx)"
+                )
+        if time is None and kind.on_timer is not KeyedProcessFunction.on_timer:
+            self.refuse(
+                f"the class {name} has on_timer, and process was given no time",
+                allowed='the column of the event time: process(…, time="at")',
+            )
+        try:
+            ref = FunctionRef.of_class(kind)
+        except FunctionNotImportableError as error:
+            words = "a class at the top level of an importable module"
+            self.refuse(f"process cannot take this class: {error}", allowed=words, hint=WHERE_TO_MOVE)
+        for wrong in argument_problems(kind, 0, arguments, self.environment.parameters):
+            self.refuse(f"process {wrong.message}", allowed=wrong.allowed, hint=wrong.hint)
+        return ref
 
 
 @held_to_signatures

@@ -91,6 +91,11 @@ class FunctionMethods(Stream):
 
         Each is available as `get_side_output(tag)`.
         """
+        if isinstance(function, type):
+            self.refuse(
+                f"process was given the class {function.__name__}, and its rows have no key",
+                allowed="a class with state behind key_by(…); a function of DataFrames",
+            )
         operator = Process(
             self._function(function, "process", named=arguments),
             deterministic,

@@ -22,6 +22,7 @@ from graph_compiler.declaration.operators import (
     Backfill,
     Deduplicate,
     ExpectUnique,
+    KeyedProcess,
     PreviousVersion,
     Sort,
     Source,
@@ -261,7 +262,7 @@ def _made_with(transformation: Transformation, by_id: dict[int, Transformation])
     of_its_own = operator.is_non_parallel or isinstance(operator, Deduplicate | ExpectUnique | Sort | SetOperator)
     of_its_own = of_its_own or (isinstance(operator, WindowAggregate) and not operator.keys)
     by_key = isinstance(transformation, TwoInputTransformation) and bool(transformation.state_keys)
-    if (not of_its_own and not by_key) or isinstance(operator, Aggregate | ApplyInPandas):
+    if (not of_its_own and not by_key) or isinstance(operator, Aggregate | ApplyInPandas | KeyedProcess):
         return []
     return [id for id in transformation.inputs if isinstance(by_id[id], PartitionTransformation)]
 

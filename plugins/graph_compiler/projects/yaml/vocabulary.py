@@ -128,8 +128,15 @@ def _methods() -> dict[str, Callable[..., object]]:
     for kind in STREAMS:
         for name, method in inspect.getmembers(kind, inspect.isfunction):
             if not name.startswith("_") and name != "refuse" and not _returns_self(method):
-                found.setdefault(name, method)
+                # What rows by key take is more than what all rows do.
+                before = found.setdefault(name, method)
+                if _number_of_parameters(method) > _number_of_parameters(before):
+                    found[name] = method
     return found
+
+
+def _number_of_parameters(method: Callable[..., object]) -> int:
+    return len(inspect.signature(method).parameters)
 
 
 def _returns_self(method: Callable[..., object]) -> bool:

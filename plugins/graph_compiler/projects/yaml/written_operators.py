@@ -25,9 +25,11 @@ from graph_compiler.declaration.operators import (
     ExpectIn,
     ExpectUnique,
     IntervalJoin,
+    KeyedProcess,
     OnViolation,
     Operator,
     OperatorSettings,
+    Process,
     RowContract,
     Select,
     Sink,
@@ -143,6 +145,8 @@ CALLS: Mapping[type[Operator], str] = {
     # One call for rows by key (Aggregate), for all rows, and for rows in windows.
     AggregateAll: "aggregate",
     WindowAggregate: "aggregate",
+    # One call for functions of DataFrames, and for classes with state by key.
+    KeyedProcess: "process",
     # Flink's name for the call; the operator is its noun.
     Sink: "sink_to",
     TimestampsAndWatermarks: "assign_timestamps_and_watermarks",
@@ -165,6 +169,10 @@ def _outcome(operator: RowContract) -> OnViolation | None:
 VALUES: Mapping[tuple[type[Operator], str], Callable[[Any], object]] = {
     # The tag in `to` implies it, and `warn` is the default.
     **{(kind, "on_violation"): _outcome for kind in (Expect, ExpectUnique, ExpectIn)},
+    # One call, of which each operator has one form.
+    (KeyedProcess, "outputs"): lambda _: (),
+    (Process, "schema"): lambda _: None,
+    (Process, "time"): lambda _: None,
     # Two fields, one argument.
     (IntervalJoin, "times"): lambda operator: (operator.left_time, operator.right_time),
     (Sink, "partitions"): lambda operator: dict(operator.partitions),

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import DataType, StructType
+from pyspark.sql.types import DataType, DateType, StructField, StructType, TimestampNTZType, TimestampType
 
 from graph_compiler.declaration.functions import FunctionRef
-from graph_compiler.declaration.operators import ApplyInPandas, Batches, Iterate, MapPartitions, Process, Transform
-from graph_compiler.identifiers import listing
+from graph_compiler.declaration.operators import (
+    ApplyInPandas,
+    Batches,
+    Iterate,
+    KeyedProcess,
+    MapPartitions,
+    Process,
+    Transform,
+)
+from graph_compiler.identifiers import listing, quoted
 from graph_compiler.spark_runtime.driver_process import call_function
-from graph_compiler.spark_runtime.operators.columns import ColumnsError
+from graph_compiler.spark_runtime.operators.columns import ColumnsError, event_times, require_columns
 from graph_compiler.spark_runtime.operators.decisions import fix_columns, must_decide_once
+from graph_compiler.spark_runtime.operators.keyed_process import TIME, ProcessPlan, SparkProcess, StateType, in_batches
 from graph_compiler.spark_runtime.operators.pandas_frames import exact, without_long_intervals
 from graph_compiler.spark_runtime.operators.scope import Scope, all_outputs, main_output
+from graph_compiler.spark_runtime.operators.state_values import KEY_TYPES, VALUE_TYPES, is_key_type, is_value_type
 
 
 @main_output.register
@@ -37,6 +47,73 @@ def _(operator: ApplyInPandas, inputs: list[DataFrame], scope: Scope) -> DataFra
     rows = without_long_intervals(inputs[0], str(operator.function), scope)
     function, schema = _over_pandas(operator, rows, scope)
     return rows.groupBy(*operator.keys).applyInPandas(function, schema)  # type: ignore[arg-type]  # as above
+
+
+@main_output.register
+def _(operator: KeyedProcess, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    rows = inputs[0]
+    plan = _process_plan(operator, rows, scope)
+    found = {field.name.lower(): field for field in rows.schema.fields}
+    time = "CAST(NULL AS BIGINT)" if operator.time is None else f"unix_millis({_as_timestamp(found, operator.time)})"
+    keys = [
+        f"{_stored(found[key.lower()])} AS {name}" for key, name in zip(operator.keys, plan.key_columns, strict=True)
+    ]
+    prepared = rows.selectExpr("*", *keys, f"{time} AS {TIME}")
+    if not rows.isStreaming:
+        in_groups = prepared.repartition(*plan.key_columns).sortWithinPartitions(*plan.key_columns, TIME)
+        return in_groups.mapInArrow(in_batches(plan), plan.result)
+    if operator.time is not None and operator.time.lower() not in event_times(rows):
+        raise ColumnsError(
+            f"'{operator.time}' is not the event time any more, and no timer would fire",
+            "keep the column of assign_timestamps_and_watermarks(…) as it is, or call it just before",
+        )
+    mode = "EventTime" if plan.has_time else "ProcessingTime" if operator.has_time_to_live else "None"
+    return prepared.groupBy(*plan.key_columns).transformWithState(SparkProcess(plan), plan.result, "Append", mode)
+
+
+def _process_plan(operator: KeyedProcess, rows: DataFrame, scope: Scope) -> ProcessPlan:
+    """Return what workers need; raises ColumnsError for missing columns, and types that keys or states cannot have."""
+    times = () if operator.time is None else (operator.time,)
+    require_columns(rows, (*operator.keys, *times))
+    by_name = {field.name.lower(): field for field in rows.schema.fields}
+    keys = [by_name[key.lower()] for key in operator.keys]
+    if wrong := next((field for field in keys if not is_key_type(field.dataType)), None):
+        kind = wrong.dataType.simpleString().upper()
+        raise ColumnsError(f"its key '{wrong.name}' is of type {kind}\n  allowed: {KEY_TYPES}", "cast it before")
+    if operator.time is not None and not isinstance(
+        by_name[operator.time.lower()].dataType, TimestampType | TimestampNTZType
+    ):
+        raise ColumnsError(f"its time '{operator.time}' is no TIMESTAMP", "cast it before")
+    result = DataType.fromDDL(operator.schema)
+    if not isinstance(result, StructType) or not is_value_type(result):
+        raise ColumnsError(f"its schema is {operator.schema}\n  allowed: columns of {VALUE_TYPES}", None)
+    return ProcessPlan(
+        name=str(operator.function),
+        function=operator.load(scope.parameters),
+        rows=rows.schema,
+        key_types=tuple(field.dataType for field in keys),
+        result=result,
+        states=tuple(map(StateType.of, operator.states)),
+        has_time=operator.time is not None,
+    )
+
+
+def _stored(field: StructField) -> str:
+    """Return the expression of a key's stored value."""
+    column = quoted(field.name)
+    match field.dataType:
+        case DateType():
+            return f"unix_date({column})"
+        case TimestampType():
+            return f"unix_micros({column})"
+        case TimestampNTZType():
+            return f"unix_micros(CAST({column} AS TIMESTAMP))"
+        case _:
+            return column
+
+
+def _as_timestamp(found: Mapping[str, StructField], time: str) -> str:
+    return f"CAST({quoted(found[time.lower()].name)} AS TIMESTAMP)"
 
 
 @main_output.register

@@ -25,7 +25,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.connectors.connector import WhenReadTwice
-from graph_compiler.declaration.operators import Sink, Source, WindowAggregate
+from graph_compiler.declaration.operators import KeyedProcess, Sink, Source, WindowAggregate
 from graph_compiler.deployment.documents.descriptor import (
     InputDescriptor,
     OperatorDescriptor,
@@ -46,6 +46,7 @@ from graph_compiler.deployment.documents.stream import (
 from graph_compiler.errors import RepeatedReadError
 from graph_compiler.identifiers import counted, quoted
 from graph_compiler.spark_runtime.connectors.arriving.arriving_source import SOURCE, ArrivingSource
+from graph_compiler.spark_runtime.executor_probe import check_states
 from graph_compiler.spark_runtime.failures.failures import OperatorFailedError
 from graph_compiler.spark_runtime.operators import union
 from graph_compiler.spark_runtime.region.batch_inputs import BatchInputs, StreamSources
@@ -74,6 +75,11 @@ _LATE_AS_EACH_ROW = {
     "spark.sql.streaming.sessionWindow.merge.sessions.in.local.partition": "false",
 }
 """Spark's defaults, with which rows are late by the watermark of the batch before, each by its own windows."""
+_STATES_ON_DISK = {
+    "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state."
+    "RocksDBStateStoreProvider"
+}
+"""Where Spark can keep the states of functions. It is noted in the checkpoint, which keeps its own."""
 _MOST_BATCHES = 200
 """How many of its batches, and of their actions, a report names: the last ones."""
 
@@ -123,6 +129,8 @@ def run_stream(
     passed = ChangingNumber(spark) if any(map(_late_tag, task.region.operators)) else None
     run = RegionRun(area=area, metrics=metrics, evaluation=_evaluation(task, spark, seams, sources, passed))
     initialize_on_master(task.region.vertices, spark, run.running)
+    if _calls_functions_with_state(task.region):
+        check_states(spark)
     if task.region.savepoint is not None:
         layout = StreamLayout(root=task.staging_root, owner=task.identity.owner)
         begin_with_savepoint(store, layout, query, task.region.savepoint)
@@ -198,7 +206,11 @@ class _Stream:
         self._repeated = uncommitted_batch(self.store, self.checkpoint.folder)
         begun = last_begun(self.store, self.checkpoint.folder)
         self._let_pass(-1 if begun is None else begun if self._repeated is None else begun - 1)
-        settings = {**_partitions(self.task.region, self.spark), **(_LATE_AS_EACH_ROW if self.passed else {})}
+        settings = {
+            **_partitions(self.task.region, self.spark),
+            **(_LATE_AS_EACH_ROW if self.passed else {}),
+            **(_STATES_ON_DISK if _calls_functions_with_state(self.task.region) else {}),
+        }
         with run.running(last, Phase.PREPARE), pinned(self.spark, settings):
             started = self._query = self._start(query, sources)  # it has a copy of the session from now on
         try:
@@ -432,6 +444,11 @@ def _given(region: RegionDescriptor, rows: DataFrame) -> Mapping[Connector, Data
 def _late_tag(operator: OperatorDescriptor) -> str | None:
     """Return the side output of an operator's late rows."""
     return operator.operator.late_data if isinstance(operator.operator, WindowAggregate) else None
+
+
+def _calls_functions_with_state(region: RegionDescriptor) -> bool:
+    states = set() if region.stream is None else {each.operator_id for each in region.stream.state}
+    return any(isinstance(each.operator, KeyedProcess) and each.operator_id in states for each in region.operators)
 
 
 def _progress_of(batch: StreamingQueryProgress, times_read: Sequence[int]) -> StreamProgress:

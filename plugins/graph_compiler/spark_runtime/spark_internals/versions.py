@@ -24,7 +24,7 @@ from typing import Any
 
 import pyspark
 from pyspark.sql import SparkSession
-from pyspark.sql.types import DataType
+from pyspark.sql.types import DataType, StructType
 
 from graph_compiler import program_log
 from graph_compiler.errors import GraphCompilerError
@@ -119,6 +119,14 @@ def arrow_type(kind: DataType) -> object:
 
     zone: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}
     return to_arrow_type(kind, **zone)
+
+
+def arrow_schema(kind: StructType) -> object:
+    """Return Arrow's schema of rows; raises PySparkException if a column has no type there."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    zone: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
+    return to_arrow_schema(kind, **zone)
 
 
 def rounds_within_lists() -> bool:

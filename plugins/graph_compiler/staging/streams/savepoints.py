@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -63,6 +64,10 @@ from graph_compiler.staging.streams.checkpoint import (
 LOG = program_log.logger(__name__)
 _MOST_BYTES = 1 << 30
 _METADATA, _CHECKSUM = "_metadata/metadata", "_metadata/.metadata.crc"
+_WITH_PATHS = re.compile(r"state/(\d+)/_metadata/v2/\d+")
+"""Records of states of functions, which have the paths of files beside them."""
+_BELOW_STATE = re.compile(r"/state/\d+/(?P<below>_stateSchema/[^/]+/[^/]+)$")
+_CHECKSUM_WITH_PATHS = re.compile(r"state/\d+/_metadata/v2/\.\d+\.crc")
 _OTHER_FORM = (
     "{} has another form than that of Spark 4.1 to 4.3, and what the pipeline reads has other places now\n"
     "  allowed: the operators that read its sources, and the sinks, as they were"
@@ -230,10 +235,11 @@ def _copied(
         content = store.get(f"{folder}/{name}", most=_MOST_BYTES)
         if content is None:
             raise CheckpointError(f"{folder}/{name} was removed while it was copied\n  hint: try again")
-        if name.startswith("state/") and "/_metadata/" in name and folder.encode() in content:
+        has_paths = name.startswith("state/") and "/_metadata/" in name and folder.encode() in content
+        if has_paths and _WITH_PATHS.fullmatch(name) is None:
             raise CheckpointError(
                 f"{folder}/{name} has the path of its own folder: Spark would not find this state in a copy\n"
-                "  allowed: aggregates by key and windows"
+                "  allowed: states whose records Spark 4.1 to 4.3 write"
             )
         beside.put_if_absent(f"{to}/{name}", content)
         yield SavedFile(name=name, bytes=len(content), digest=hashlib.sha256(content).hexdigest())
@@ -290,6 +296,8 @@ class _Places:
         """Yield the names of a file in the copy, which has the offsets of the last two batches."""
         kind, _, rest = name.partition("/")
         number, _, below = rest.partition("/")
+        if _CHECKSUM_WITH_PATHS.fullmatch(name) is not None:
+            return  # its record is another one in the copy
         if self.is_same or kind not in ("sources", "state", "offsets"):
             yield name
         elif kind == "offsets":
@@ -300,8 +308,13 @@ class _Places:
                 if str(old) == number:
                     yield f"{kind}/{place}/{below}"
 
-    def content(self, name: str, content: bytes, key: str) -> bytes:
-        """Return the content of a file under its name in the copy; raises CheckpointError for another form."""
+    def content(self, name: str, content: bytes, key: str, to: str) -> bytes:
+        """Return the content of a file under its name in the copy, which is in a folder.
+
+        Raises CheckpointError for another form.
+        """
+        if (found := _WITH_PATHS.fullmatch(name)) is not None:
+            return _with_paths_in(to, int(found[1]), content, key)
         if self.is_same:
             return content
         if name.startswith("offsets/"):
@@ -328,7 +341,7 @@ def _restore(saved: Savepoint, beside: StagingStore, store: StagingStore, place:
                 "were when it was taken\n  hint: copy the whole folder again, or start from another savepoint"
             )
         for name in names:
-            store.put_if_absent(f"{to}/{name}", places.content(name, content, key))
+            store.put_if_absent(f"{to}/{name}", places.content(name, content, key, to))
 
 
 def _offsets_at(places: tuple[int, ...], content: bytes, key: str) -> bytes:
@@ -349,6 +362,25 @@ def _metadata_at(number: int, content: bytes, key: str) -> bytes:
     except (ValueError, LookupError, TypeError):
         version = ""
     if version != "v1":
+        raise CheckpointError(_OTHER_FORM.format(key))
+    return f"{version}\n{json.dumps(document, separators=(',', ':'))}".encode()
+
+
+def _with_paths_in(folder: str, number: int, content: bytes, key: str) -> bytes:
+    """Return Spark's record of a function's state under another number, with the paths of its files in a folder."""
+    version, _, text = content.decode().partition("\n")
+    place = folder if "://" in folder else f"file:{folder}"
+    try:
+        document = json.loads(text)
+        document["operatorInfo"]["operatorId"] = number
+        for state in document["stateStoreInfo"]:
+            found = [_BELOW_STATE.search(path) for path in state["stateSchemaFilePaths"]]
+            state["stateSchemaFilePaths"] = [f"{place}/state/{number}/{each['below']}" for each in found if each]
+            if None in found:
+                version = ""
+    except (ValueError, LookupError, TypeError):
+        version = ""
+    if version != "v2":
         raise CheckpointError(_OTHER_FORM.format(key))
     return f"{version}\n{json.dumps(document, separators=(',', ':'))}".encode()
 
