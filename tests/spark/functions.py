@@ -7,6 +7,9 @@ import pandas as pd
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from graph_compiler import KeyedProcessFunction, ValueStateDescriptor
+from graph_compiler.declaration.operators.process_functions import ProcessContext, Row
+
 
 def doubled(rows: DataFrame) -> DataFrame:
     return rows.selectExpr("k", "v * 2 AS v")
@@ -35,6 +38,16 @@ def same_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def count_of_key(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"k": [rows["k"].iloc[0]], "n": [len(rows)]})
+
+
+class NumberOfKey(KeyedProcessFunction):
+    """Numbers the rows of a key."""
+
+    last = ValueStateDescriptor("BIGINT")
+
+    def process_element(self, value: Row, ctx: ProcessContext) -> Iterator[Row]:  # noqa: ARG002  # only keys count
+        self.last.update((self.last.value() or 0) + 1)
+        yield {"k": ctx.get_current_key(), "n": self.last.value()}
 
 
 def split(rows: DataFrame) -> tuple[DataFrame, dict[str, DataFrame]]:

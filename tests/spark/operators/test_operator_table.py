@@ -122,6 +122,10 @@ CASES = {
         lambda s, _: s.process(functions.split, outputs=("small", "null")).get_side_output("small"),
         lambda s, _: s.where("v <= 1"),
     ),
+    "process by key": Case(
+        lambda s, _: s.key_by("k").process(functions.NumberOfKey, "k STRING, n BIGINT"),
+        lambda s, _: s.selectExpr("k", "row_number() OVER (PARTITION BY k ORDER BY v) AS n"),
+    ),
     "sql": Case(
         lambda s, _: s.sql("SELECT k, count(*) AS n FROM {input} GROUP BY k"),
         lambda s, _: s.groupBy("k").agg(f.count("*").alias("n")),
