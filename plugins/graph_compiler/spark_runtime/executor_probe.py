@@ -108,7 +108,7 @@ def check_states(spark: SparkSession) -> None:
         raise ExecutorNotPreparedError(
             f"functions with state need {package} in Spark's Python: {reason}\n  found: {place}\n"
             "  allowed: pandas, pyarrow and protobuf, where the driver and executors run\n"
-            '  hint: pip install "graph-compiler[process]" there'
+            "  hint: pip install pandas pyarrow protobuf there; the extra 'process' has their versions"
         )
 
 

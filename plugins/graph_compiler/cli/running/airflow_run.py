@@ -12,13 +12,13 @@ from pathlib import Path
 from rich.console import Console
 
 from graph_compiler.cli.arguments.asked_run import Run, named_after
+from graph_compiler.cli.arguments.runs import layout_of
 from graph_compiler.cli.running.finished_run import FinishedRun, outputs_of, published_preview, task_words
 from graph_compiler.cli.running.following import Followed, follow_run
 from graph_compiler.cli.running.run_view import airflow_step, failure_words, skipped_words
 from graph_compiler.cli.running.stream_lines import StreamLines
 from graph_compiler.declaration.parameters.parameter import json_value
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
-from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout, runs_of
 from graph_compiler.staging.attempts.attempts import executions, identity_of
 from graph_compiler.staging.store.stores import store_of
@@ -53,7 +53,7 @@ def run_under_airflow(run: Run, console: Console) -> FinishedRun:
         look=lambda: {task.id: executions(store, where, task.id) if (where := layout()) else () for task in tasks},
         step=airflow_step,
         batches=StreamLines.of(
-            store, root, RunIdentity.own(name, "").owner, describe_pipeline(run.compiled).regions, started
+            store, root, layout_of(name, "").identity.owner, describe_pipeline(run.compiled).regions, started
         ),
     )
     found = follow_run(followed, console)
