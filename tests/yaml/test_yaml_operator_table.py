@@ -23,6 +23,7 @@ from graph_compiler import (
     Orc,
     Parquet,
     Range,
+    Rate,
     ResourceSpec,
     Secret,
     SlidingEventTimeWindows,
@@ -189,6 +190,7 @@ SOURCES: tuple[tuple[str, Connector], ...] = (
     ("{table: a.b, run_column: r, attempt_column: t}", Table("a.b", run_column="r", attempt_column="t")),
     ("{values: [[a, 1, 0.5, true, null], [b, 2, 1, no, ~]], schema: k STRING}", Values([("a", 1, 0.5, True, None), ("b", 2, 1, "no", None)], "k STRING")),
     ("{range: 0, end: 9, step: 3}", Range(0, 9, 3)),
+    ("{rate: 5, start: '2024-01-01', advance: 1 minute}", Rate(5, start="2024-01-01", advance="1 minute")),
     (f"{{function_source: '{MODULE}:one'}}", FunctionSource(functions.one)),
     (f"{{function_sink: '{MODULE}:two', schema: a INT}}", FunctionSink(functions.two, schema="a INT")),
 )  # fmt: skip

@@ -38,7 +38,8 @@ class StreamSources:
         for number, line in enumerate(lines.values()):
             operator, source = read[line]
             record = layout.noted(stream, uids[operator.node_id])
-            log = SourceLog(store=store, folder=f"{checkpoint.folder}/sources/{number}", record=record)
+            folder = f"{checkpoint.folder}/sources/{number}"
+            log = SourceLog(store=store, stream_id=stream, folder=folder, record=record)
             found.append((operator, source, log, line))
         return cls(sources=tuple(found), checkpoint=checkpoint)
 
