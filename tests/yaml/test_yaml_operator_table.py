@@ -283,7 +283,7 @@ def keys(step: object) -> set[str]:
 def test_a_connectors_every_field_is_a_key() -> None:
     written = {key for text, _ in SOURCES for key in keys(yaml.safe_load(text))}
     named = {type(connector) for _, connector in SOURCES}
-    first = {"path", "url", "name", "rows", "start", "function", "topic"}
+    first = {"path", "url", "name", "rows", "rows_per_batch", "start", "function", "topic"}
     assert {f.name for kind in named for f in fields(kind)} - first <= written
 
 
