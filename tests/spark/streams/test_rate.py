@@ -1,4 +1,4 @@
-"""Streams of other formats: a batch that is repeated has the same rows, and what determines them is compared."""
+"""A `Rate` as a stream: a batch that is repeated has the same rows, and what determines them is compared."""
 
 from pathlib import Path
 from typing import Any
