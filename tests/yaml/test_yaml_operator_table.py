@@ -23,6 +23,7 @@ from graph_compiler import (
     Orc,
     Parquet,
     Range,
+    Rate,
     ResourceSpec,
     Secret,
     SlidingEventTimeWindows,
@@ -191,6 +192,7 @@ SOURCES: tuple[tuple[str, Connector], ...] = (
     ("{table: a.b, run_column: r, attempt_column: t}", Table("a.b", run_column="r", attempt_column="t")),
     ("{values: [[a, 1, 0.5, true, null], [b, 2, 1, no, ~]], schema: k STRING}", Values([("a", 1, 0.5, True, None), ("b", 2, 1, "no", None)], "k STRING")),
     ("{range: 0, end: 9, step: 3}", Range(0, 9, 3)),
+    ("{rate: 5, start: '2024-01-01', advance: 1 minute}", Rate(5, start="2024-01-01", advance="1 minute")),
     (f"{{function_source: '{MODULE}:one'}}", FunctionSource(functions.one)),
     (f"{{function_sink: '{MODULE}:two', schema: a INT}}", FunctionSink(functions.two, schema="a INT")),
 )  # fmt: skip
@@ -283,7 +285,7 @@ def keys(step: object) -> set[str]:
 def test_a_connectors_every_field_is_a_key() -> None:
     written = {key for text, _ in SOURCES for key in keys(yaml.safe_load(text))}
     named = {type(connector) for _, connector in SOURCES}
-    first = {"path", "url", "name", "rows", "start", "function", "topic"}
+    first = {"path", "url", "name", "rows", "rows_per_batch", "start", "function", "topic"}
     assert {f.name for kind in named for f in fields(kind)} - first <= written
 
 

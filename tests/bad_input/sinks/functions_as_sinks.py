@@ -58,5 +58,5 @@ env.from_source(FunctionSink(send), "read").sink_to(FunctionSink(send), mode="ap
 #     hint: FunctionSink(send)
 #     declared at pipelines/functions_as_sinks.py:17
 #   read: FunctionSink can only be written
-#     allowed: Csv, Parquet, Json, Orc, Text, Files, Jdbc, Iceberg, Delta, Kafka, Table, FunctionSource, Values, Range
+#     allowed: Csv, Parquet, Json, Orc, Text, Files, Jdbc, Iceberg, Delta, Kafka, Table, FunctionSource, Values, Range, Rate
 #     declared at pipelines/functions_as_sinks.py:18

@@ -74,7 +74,7 @@ def test_every_connector_has_a_reader_and_every_writable_one_a_writer() -> None:
     writable = {kind for kind in kinds if kind.sink_modes}
     nobody = claim_target.dispatch(object)
     assert {kind for kind in writable if claim_target.dispatch(kind) is nobody} == set()
-    assert {kind.__name__ for kind in kinds - writable} == {"FunctionSource", "Kafka", "Range", "Values"}
+    assert {kind.__name__ for kind in kinds - writable} == {"FunctionSource", "Kafka", "Range", "Rate", "Values"}
 
 
 @pytest.mark.parametrize(("writes", "reads"), FORMATS.values(), ids=FORMATS.keys())

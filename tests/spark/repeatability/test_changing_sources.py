@@ -18,6 +18,7 @@ from graph_compiler import (
     Orc,
     Parquet,
     Range,
+    Rate,
     StreamExecutionEnvironment,
     Table,
     Text,
@@ -192,7 +193,8 @@ def test_rows_of_the_declaration_are_not_staged(
     assert not (tmp_path / "staging" / "p" / "run" / "data").exists()
 
 
-CONNECTORS = (Csv, Json, Parquet, Orc, Text, Files, Jdbc, Iceberg, Delta, Table, FunctionSource, Values, Range)
+KINDS_OF_FILES = (Csv, Json, Parquet, Orc, Text, Files)
+CONNECTORS = (*KINDS_OF_FILES, Jdbc, Iceberg, Delta, Table, FunctionSource, Values, Range, Rate)
 
 
 def test_the_documentation_covers_each_source() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from graph_compiler import program_log
 from graph_compiler.airflow_backend.task.task_try import TaskTry
-from graph_compiler.declaration.connectors import Connector, Kafka
+from graph_compiler.declaration.connectors import Connector, FileConnector, Kafka
 from graph_compiler.declaration.connectors.connector import as_pairs
 from graph_compiler.declaration.connectors.kafka import ISOLATION
 from graph_compiler.declaration.operators import Source
@@ -36,6 +36,8 @@ def end_without_spark(task: TaskTry) -> str | None:
         query, region = execution.region.stream, execution.region
         sources = [each.operator for each in region.operators if isinstance(each.operator, Source)]
         own = [each.connector for each in sources if each.unbounded]
+        if not all(isinstance(connector, FileConnector | Kafka) for connector in own):  # only Spark can ask others
+            return None
         are_read = [_is_read(connector) for connector in own]
         identity, root = execution.identity, execution.staging_root
         if query is None or region.continuous is not None:

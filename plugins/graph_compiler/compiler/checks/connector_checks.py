@@ -67,7 +67,7 @@ def connectors(pipeline: Pipeline) -> Iterator[Problem]:
 
 def _unreadable(transformation: PhysicalTransformation, connector: Connector) -> Iterator[Problem]:
     if isinstance(transformation.operator, Source) and (reason := connector.why_not_readable()):
-        files, others = "Csv, Parquet, Json, Orc, Text, Files", "Table, FunctionSource, Values, Range"
+        files, others = "Csv, Parquet, Json, Orc, Text, Files", "Table, FunctionSource, Values, Range, Rate"
         yield problem_at(transformation, reason, allowed=f"{files}, Jdbc, Iceberg, Delta, Kafka, {others}")
 
 

@@ -6,6 +6,7 @@
     Iceberg                            a table of an Iceberg catalog, published by one commit
     Delta                              a table of Delta Lake, by its path, the same
     Kafka                              topics, as a stream, or from one offset to another
+    Rate                               numbers that never end, for tests
     Values Range FunctionSource        rows in the declaration, and rows that a function returns
     FunctionSink                       rows that a function is called with
 
@@ -27,7 +28,7 @@ from graph_compiler.declaration.connectors.files import Csv, FileConnector, File
 from graph_compiler.declaration.connectors.iceberg import Iceberg
 from graph_compiler.declaration.connectors.jdbc import Jdbc
 from graph_compiler.declaration.connectors.kafka import Kafka
-from graph_compiler.declaration.connectors.memory import FunctionSink, FunctionSource, Range, SinkRun, Values
+from graph_compiler.declaration.connectors.memory import FunctionSink, FunctionSource, Range, Rate, SinkRun, Values
 from graph_compiler.declaration.connectors.secret import Secret, SecretText
 from graph_compiler.declaration.connectors.table import Table
 
@@ -50,6 +51,7 @@ __all__ = [
     "Orc",
     "Parquet",
     "Range",
+    "Rate",
     "RecordFiles",
     "Secret",
     "SecretText",

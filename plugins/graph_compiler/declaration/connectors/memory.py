@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import date, datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import ClassVar, TypeAlias
 
 from graph_compiler.declaration.connectors.connector import Connector, SinkMode, WhenReadTwice
 from graph_compiler.declaration.functions import FunctionRef, why_not_callable
+from graph_compiler.declaration.windows import duration_of, wrong_interval
 from graph_compiler.errors import FunctionNotImportableError, Problem
 from graph_compiler.identifiers import listing, shown
 
@@ -19,6 +20,10 @@ GivenCell: TypeAlias = (
     bool | int | float | str | date | Decimal | Sequence[bool | int | float | str | date | Decimal | None] | None
 )
 _SPARK_MODULES = ("graph_compiler.spark_runtime.connectors.memory",)
+_OF_FIXED_LENGTH = ("day", "hour", "minute", "second", "millisecond")
+_MOST_ROWS = 1_000_000_000
+_LONGEST = timedelta(days=36_500) // timedelta(milliseconds=1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -98,6 +103,72 @@ class Range(Connector):
         """Yield a step of 0, which would make the range infinite."""
         if not self.step:
             yield Problem(message="its step is 0", allowed="any other whole number")
+
+
+@dataclass(frozen=True, slots=True)
+class Rate(Connector):
+    """Numbers that never end, for tests and demonstrations: each run has the next `rows_per_batch` of them.
+
+    Its columns are `timestamp` (TIMESTAMP) and `value` (BIGINT), from 0 on. All rows of a run have one time: `start` in
+    the first run, and `advance` later in each following one. So rows depend on no clock. `start` is ISO, in UTC if it
+    has no offset.
+
+    Without `unbounded=True`, it has the rows of the first run.
+    """
+
+    spark_modules: ClassVar[tuple[str, ...]] = (
+        *_SPARK_MODULES,
+        "graph_compiler.spark_runtime.connectors.arriving.format_source",
+    )
+    when_read_twice: ClassVar[WhenReadTwice] = WhenReadTwice.SAME
+    arrives_as: ClassVar[str | None] = "rows"
+    never_rendered: ClassVar[tuple[str, ...]] = (*Connector.never_rendered, "start", "advance")
+    rows_per_batch: int
+    start: str = field(default="1970-01-01", kw_only=True)
+    advance: str = field(default="1 second", kw_only=True)
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield numbers and times that Spark's source does not have, and a schema."""
+        if not isinstance(self.rows_per_batch, int) or not 0 < self.rows_per_batch <= _MOST_ROWS:
+            yield Problem(message=f"it has {shown(self.rows_per_batch)} rows per batch", allowed=f"1 to {_MOST_ROWS:,}")
+        if _moment(self.start) < _EPOCH:
+            yield Problem(message=f"its start is {shown(self.start)}", allowed="'2024-01-01', '2024-01-01T12:00:00Z'")
+        if wrong_interval(self.advance, _OF_FIXED_LENGTH) or not 0 <= self.advance_milliseconds <= _LONGEST:
+            yield Problem(message=f"its advance is {shown(self.advance)}", allowed="'1 minute', '0 seconds', '1 day'")
+        if self.schema is not None or self.on_schema_change is not None:
+            yield Problem(message="it has a schema", allowed="its columns: timestamp TIMESTAMP, value BIGINT")
+
+    def unbounded_problems(self) -> Iterator[Problem]:
+        """Yield nothing: it never ends."""
+        yield from ()
+
+    def what_arrives(self) -> Rate:
+        """Return it without what only determines the batches to come."""
+        return replace(self, rows_per_batch=1, advance="0 seconds")
+
+    @property
+    def first_run(self) -> datetime:
+        """Return the time of the rows of the first run."""
+        return _moment(self.start)
+
+    @property
+    def start_milliseconds(self) -> int:
+        """Return the time of the first run, since 1970."""
+        return (self.first_run - _EPOCH) // timedelta(milliseconds=1)
+
+    @property
+    def advance_milliseconds(self) -> int:
+        """Return how much later each following run is."""
+        return duration_of(self.advance) // timedelta(milliseconds=1)
+
+
+def _moment(text: object) -> datetime:
+    """Return a time in UTC; for any other text, one before 1970."""
+    try:
+        found = datetime.fromisoformat(str(text))
+        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return _EPOCH - timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, init=False)

@@ -248,6 +248,14 @@ class TopicIds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFacts:
+    """What determines which rows a source of a stream has had, by name: its options, for example."""
+
+    stream_id: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueryRecord:
     """A query that has used a checkpoint; the one with the highest number is the last."""
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import col
+from pyspark.sql.functions import col, lit, timestamp_millis
 from pyspark.sql.types import ArrayType, DataType, StringType, StructField, StructType
 
-from graph_compiler.declaration.connectors import FunctionSink, FunctionSource, Range, SinkRun, Values
+from graph_compiler.declaration.connectors import FunctionSink, FunctionSource, Range, Rate, SinkRun, Values
 from graph_compiler.declaration.connectors.connector import TABLES_EVOLVE
 from graph_compiler.declaration.connectors.memory import Cell
 from graph_compiler.declaration.operators import Sink
@@ -78,6 +78,13 @@ def _text(cell: Cell, field: StructField) -> object:
 @read.register
 def _(connector: Range, reading: Reading) -> Found:
     rows = reading.spark.range(connector.start, connector.end, connector.step)
+    return Found(rows=rows, schema=rows.schema)
+
+
+@read.register
+def _(connector: Rate, reading: Reading) -> Found:
+    time = timestamp_millis(lit(connector.start_milliseconds))
+    rows = reading.spark.range(connector.rows_per_batch).select(time.alias("timestamp"), col("id").alias("value"))
     return Found(rows=rows, schema=rows.schema)
 
 

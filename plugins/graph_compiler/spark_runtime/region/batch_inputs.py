@@ -42,7 +42,8 @@ class StreamSources:
         for number, line in enumerate(lines.values()):
             operator, source = read[line]
             record = layout.noted(stream, uids[operator.node_id])
-            log = SourceLog(store=store, folder=f"{checkpoint.folder}/sources/{number}", record=record)
+            folder = f"{checkpoint.folder}/sources/{number}"
+            log = SourceLog(store=store, stream_id=stream, folder=folder, record=record)
             found.append((operator, source, log, line))
         times_read = tuple(times[operator.node_id] for operator, *_ in found)
         return cls(sources=tuple(found), times_read=times_read, checkpoint=checkpoint)

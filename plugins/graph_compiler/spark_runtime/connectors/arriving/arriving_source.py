@@ -26,6 +26,7 @@ class SourceLog:
     """What Spark has logged of a source: `folder` is its own in the checkpoint, `record` is for what we note of it."""
 
     store: StagingStore
+    stream_id: str
     folder: str
     record: str
 
