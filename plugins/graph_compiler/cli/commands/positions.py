@@ -232,7 +232,7 @@ StreamSource = Annotated[str, typer.Argument(metavar="SOURCE", help="The uid of 
 def list_streams(
     dag: Annotated[str | None, typer.Argument(help="Only those of this pipeline.")] = None, as_json: AsJson = False
 ) -> None:
-    """List every stream: its pipeline, its sources, its batches, its last run and what that does, its savepoints.
+    """List every stream: its pipeline, its sources, its batches, its last run, what its driver does, its savepoints.
 
     Savepoints stay when a stream is reset, and are listed behind all streams.
     """
@@ -257,7 +257,7 @@ def list_streams(
 
 
 @streams.command(name="stop", epilog=example("streams stop word_count lines"))
-def stop_stream(dag: DagName, source: StreamSource) -> None:
+def stop_stream(dag: DagName, source: StreamSource, as_json: AsJson = False) -> None:
     """Ask the driver of a stream to end behind the batch in progress. Its task succeeds.
 
     The next run continues the stream: pause the Dag, if it is to stay as it is.
@@ -271,7 +271,8 @@ def stop_stream(dag: DagName, source: StreamSource) -> None:
             raise ExecutionNotFoundError(f"no driver of the stream of '{source}' of '{dag}' is running")
         now = datetime.now(UTC).timestamp()
         turn.request_stop(now, getpass.getuser())
-    typer.echo(f"run {alive.run_id} is asked to end behind the batch in progress ({alive.words(now)})")
+    words = f"run {alive.run_id} is asked to end behind the batch in progress ({alive.words(now)})"
+    typer.echo(json.dumps(to_wire(alive), indent=1) if as_json else words)
 
 
 @streams.command(name="savepoint", epilog=example("streams savepoint word_count lines --to /backup/words"))

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import col, lit, timestamp_millis
+from pyspark.sql.functions import col, timestamp_millis
 from pyspark.sql.types import ArrayType, DataType, StringType, StructField, StructType
 
 from graph_compiler.declaration.connectors import FunctionSink, FunctionSource, Range, Rate, SinkRun, Values
@@ -40,6 +40,7 @@ from graph_compiler.spark_runtime.connectors.sink import (
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.driver_process import call_function
 from graph_compiler.spark_runtime.publishing.rows_in_root import RowsInRoot
+from graph_compiler.spark_runtime.spark_internals.java import lit
 from graph_compiler.spark_runtime.spark_internals.stages import started_jobs
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.publications import Confirmation, Publication
