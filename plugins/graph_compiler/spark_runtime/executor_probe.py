@@ -104,7 +104,7 @@ def check_states(spark: SparkSession) -> None:
     """Let this process and Spark's Python workers import what functions with state need; raises the same error."""
     missing = [*_not_imported_here(), *_not_imported(spark, _OF_STATES)]
     for module, reason, place in missing[:1]:
-        package = "protobuf" if module == _OF_STATES[-1] else module
+        package = "protobuf" if module.endswith("_pb2") else module
         raise ExecutorNotPreparedError(
             f"functions with state need {package} in Spark's Python: {reason}\n  found: {place}\n"
             "  allowed: pandas, pyarrow and protobuf, where the driver and executors run\n"
