@@ -34,14 +34,14 @@ def end_without_spark(task: TaskTry) -> str | None:
     places: list[str] = []
     for execution in task.executions:
         query, region = execution.region.stream, execution.region
+        if query is None or region.continuous is not None:
+            return None
         sources = [each.operator for each in region.operators if isinstance(each.operator, Source)]
         own = [each.connector for each in sources if each.unbounded]
         if not all(isinstance(connector, FileConnector | Kafka) for connector in own):  # only Spark can ask others
             return None
         are_read = [_is_read(connector) for connector in own]
         identity, root = execution.identity, execution.staging_root
-        if query is None or region.continuous is not None:
-            return None
         if not nothing_arrived(task.store, root, identity, query, are_read, region.savepoint):
             return None
         places += (str(connector.place) for connector in own)

@@ -320,14 +320,16 @@ def _spark_state(type: StateType, handle: Any) -> object:
 class Timers(TimerService):
     """The timers of one key, while its function is called.
 
-    `added` and `removed` are those that the function has registered and deleted since. `fires_at` is the time of the
-    timer that fires now, None while rows are processed.
+    `added` and `removed` are those that the function has registered and deleted since; `registered` has what it was
+    called with, until that is taken out. `fires_at` is the time of the timer that fires now, None while rows are
+    processed.
     """
 
     plan: ProcessPlan
     watermark: int
     fires_at: int | None = None
     added: set[int] = field(default_factory=set)
+    registered: list[int] = field(default_factory=list)
     removed: set[int] = field(default_factory=set)
 
     def current_watermark(self) -> int:
@@ -347,6 +349,7 @@ class Timers(TimerService):
                 "at once, again and again\n  allowed: a later time"
             )
         self.added.add(timestamp)
+        self.registered.append(timestamp)
         self.removed.discard(timestamp)
 
     def delete_event_time_timer(self, timestamp: int) -> None:
@@ -446,16 +449,16 @@ def _fired(calls: FunctionCalls, key: tuple[Any, ...], timers: Timers) -> Iterat
     """Yield the rows of the timers of a key that the watermark has passed, also of those that they add, by time."""
     pending = [time for time in timers.added if time <= timers.watermark]
     heapify(pending)
+    timers.registered.clear()
     fired = 0
     while pending:
         time = heappop(pending)
         if time not in timers.added:  # it was deleted, or is there twice
             continue
         timers.added.discard(time)
-        before = set(timers.added)
         yield from calls.timer(key, time, timers)
-        for other in timers.added - before:
-            if other <= timers.watermark:
+        while timers.registered:
+            if (other := timers.registered.pop()) <= timers.watermark:
                 heappush(pending, other)
         fired += 1
         if fired > MOST_TIMERS:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePath
+from typing import Any
 from urllib.parse import unquote
 
 from graph_compiler.declaration.connectors.file_uris import local_path
@@ -52,22 +53,19 @@ def offsets_of(store: StagingStore, checkpoint: str, batch: int) -> list[str | N
 def partitions_of(store: StagingStore, checkpoint: str) -> int | None:
     """Return how many partitions the state of a checkpoint has, None if it has no batch, or that is not known."""
     last = last_begun(store, checkpoint)
-    content = None if last is None else store.get(f"{checkpoint}/offsets/{last}", most=_MOST_BYTES)
-    lines = (content or b"").decode().splitlines()
+    found = None if last is None else _metadata_of(store, checkpoint, last)
     try:
-        return int(json.loads(lines[1])["conf"][SHUFFLE_PARTITIONS])
+        return None if found is None else int(found["conf"][SHUFFLE_PARTITIONS])
     except (LookupError, ValueError, TypeError):
         return None
 
 
 def time_of(store: StagingStore, checkpoint: str, batch: int) -> datetime:
-    """Return the current time of a batch, which Spark has logged before it ran."""
-    content = store.get(f"{checkpoint}/offsets/{batch}", most=_MOST_BYTES) or b""
-    try:
-        milliseconds = int(json.loads(content.decode().splitlines()[1])["batchTimestampMs"])
-    except (LookupError, ValueError) as error:
-        raise CheckpointError(f"{checkpoint} has no time of batch {batch}") from error
-    return moment(milliseconds / 1000)
+    """Return the current time of a batch, which Spark has logged before it ran; raises CheckpointError without it."""
+    found = _metadata_of(store, checkpoint, batch)
+    if found is None:
+        raise CheckpointError(f"{checkpoint} has no time of batch {batch}")
+    return moment(int(found["batchTimestampMs"]) / 1000)
 
 
 def watermark_of(store: StagingStore, checkpoint: str, batch: int) -> int:
@@ -78,17 +76,22 @@ def watermark_of(store: StagingStore, checkpoint: str, batch: int) -> int:
     """
     if batch < 0:
         return 0
-    content = store.get(f"{checkpoint}/offsets/{batch}", most=_MOST_BYTES)
-    line = "" if content is None else content.decode().splitlines()[1]
-    if content is None or not line.startswith("{"):
+    found = _metadata_of(store, checkpoint, batch)
+    if found is None:
         raise CheckpointError(f"{checkpoint} has no watermark of batch {batch}, which late rows of the next one need")
-    found = json.loads(line)
     if found.get("conf", {}).get(_SEVERAL_STATES) == "false":
         raise CheckpointError(
             f"the checkpoint was made with {_SEVERAL_STATES}=false, and another watermark finds its late rows\n"
             "  allowed: true, which is Spark's default\n  hint: leave out the side output of late rows"
         )
     return int(found["batchWatermarkMs"])
+
+
+def _metadata_of(store: StagingStore, checkpoint: str, batch: int) -> dict[str, Any] | None:
+    """Return Spark's own notes of a batch, the second line of its offsets; None if they are not there."""
+    content = store.get(f"{checkpoint}/offsets/{batch}", most=_MOST_BYTES)
+    lines = (content or b"").decode().splitlines()[1:OF_SOURCES]
+    return json.loads(lines[0]) if lines and lines[0].startswith("{") else None
 
 
 def files_of(store: StagingStore, folder: str, numbers: Iterable[int]) -> Iterator[tuple[str, int]]:

@@ -297,7 +297,7 @@ class _Places:
         kind, _, rest = name.partition("/")
         number, _, below = rest.partition("/")
         if _CHECKSUM_WITH_PATHS.fullmatch(name) is not None:
-            return  # its record is another one in the copy
+            return  # the copy has a record of its own
         if self.is_same or kind not in ("sources", "state", "offsets"):
             yield name
         elif kind == "offsets":
