@@ -142,7 +142,7 @@ def test_a_kill_asks_and_gives_time(
 def test_a_continuous_stream_always_starts_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from graph_compiler.airflow_backend.task import arrivals
 
-    monkeypatch.setattr(arrivals, "nothing_arrived", lambda *_: True)
+    monkeypatch.setattr(arrivals, "nothing_arrived", lambda *_, **__: True)
     for continuous in ("true", "false"):
         task = submitted(tmp_path, **{"execution.continuous": continuous})
         found = arrivals.end_without_spark(SimpleNamespace(executions=[task], store=STORE))  # type: ignore[arg-type]

@@ -10,11 +10,24 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
+from enum import StrEnum
 
 from graph_compiler.declaration.refusals.constructors import HeldToForm
 from graph_compiler.errors import Problem
 from graph_compiler.extensions import UNSAID
 from graph_compiler.identifiers import quoted
+
+
+class Flush(StrEnum):
+    """`execution.flush`: up to which time the end of a run completes what waits for a watermark."""
+
+    NONE = "NONE"
+    """What its rows have passed; other windows wait for later runs."""
+    DATA_INTERVAL_END = "DATA_INTERVAL_END"
+    """The end of the run's data interval."""
+    END = "END"
+    """The end of time: the stream ends, as one that Flink drains."""
+
 
 _UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week")
 CALENDAR = (*_UNITS, "month", "year")

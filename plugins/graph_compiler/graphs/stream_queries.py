@@ -69,6 +69,11 @@ class StreamQueries:
         """Whether a query emits the new value of a key whenever it changes, and not only what is final."""
         return any(n.id in nodes and isinstance(n.operator, Aggregate) for n in self.stateful)
 
+    def waits(self, nodes: Set[int]) -> bool:
+        """Whether the states of a query wait for a watermark."""
+        has_watermark = self._watermarks(each for each in self._graph.nodes if each.id in nodes)
+        return bool(has_watermark) and any(each.id in nodes for each in self.stateful)
+
     def _keeps_state(self, node: StreamNode) -> bool:
         """Whether Spark keeps state for a node: for a join, if both its sides never end."""
         if node.id not in self.unbounded or not node.operator.keeps_state:

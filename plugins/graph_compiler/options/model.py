@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from graph_compiler.declaration.connectors.file_uris import staging_place
 from graph_compiler.declaration.resources.application import DeployMode
 from graph_compiler.declaration.retention import DEFAULT_TTL, HISTORY_SIZE, StagingRelease
+from graph_compiler.declaration.windows import Flush
 from graph_compiler.options.durations import Duration
 from graph_compiler.options.modes import DescriptionMode, RestartStrategyType, RuntimeMode, Scheduler, ShuffleMode
 
@@ -120,6 +121,12 @@ class PipelineOptions(BaseModel):
         alias="execution.max-run-time",
         description="After how long a continuous stream ends behind its batch, and the next run continues; "
         "0: it does not end.",
+    )
+    flush: Flush = Field(
+        default=Flush.NONE,
+        alias="execution.flush",
+        description="Which windows of a stream the end of a run completes although no later row has come: those that "
+        "end with the run's data interval, or all (streaming.md#flush).",
     )
     unaligned_checkpoints: bool = Field(
         default=False,

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote
@@ -11,16 +12,27 @@ from urllib.parse import quote
 import pytest
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.stream import SavepointRestoreSettings, StreamQuery, UnboundedSource
+from graph_compiler.deployment.documents.staging_layout import StreamLayout
+from graph_compiler.deployment.documents.stream import (
+    END_OF_TIME_MS,
+    KeptState,
+    SavepointRestoreSettings,
+    StreamQuery,
+    UnboundedSource,
+)
+from graph_compiler.identifiers import OperatorId
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.streams.batch_log import (
     ReadSoFar,
     all_files,
+    begin_flush,
+    check_not_ended,
     files_of,
     is_folder_read,
     nothing_arrived,
     offsets_of,
     partitions_of,
+    time_of,
     watermark_of,
 )
 from graph_compiler.staging.streams.checkpoint import Checkpoint, CheckpointError, known_streams
@@ -59,9 +71,13 @@ def checkpoint(tmp_path: Path) -> Path:
     return opened
 
 
+def layout(tmp_path: Path) -> StreamLayout:
+    return StreamLayout(root=str(tmp_path / "staging"), owner=RUN.owner)
+
+
 def arrived(tmp_path: Path, query: StreamQuery = QUERY, folder: str | None = None) -> bool:
     is_read = partial(is_folder_read, folder or str(tmp_path / "in"))
-    return not nothing_arrived(STORE, str(tmp_path / "staging"), RUN, query, [is_read])
+    return not nothing_arrived(STORE, layout(tmp_path), query, [is_read])
 
 
 def test_files_of_batches_are_those_of_the_log(checkpoint: Path, tmp_path: Path) -> None:
@@ -144,14 +160,14 @@ def test_another_query_is_for_spark(tmp_path: Path, query: StreamQuery) -> None:
 def test_a_savepoint_that_the_stream_has_not_begun_with_is_for_spark(tmp_path: Path) -> None:
     root, places = str(tmp_path / "staging"), [partial(is_folder_read, str(tmp_path / "in"))]
     start = SavepointRestoreSettings(path=str(tmp_path / "saved"))
-    assert nothing_arrived(STORE, root, RUN, QUERY, places)
-    assert not nothing_arrived(STORE, root, RUN, QUERY, places, start)
+    assert nothing_arrived(STORE, layout(tmp_path), QUERY, places)
+    assert not nothing_arrived(STORE, layout(tmp_path), QUERY, places, start)
     (stream,) = known_streams(STORE, root)
     take_savepoint(STORE, stream, None, start.path, 0.0)
     stream.reset(STORE)
     begin_with_savepoint(STORE, stream.layout, QUERY, start)
-    assert nothing_arrived(STORE, root, RUN, QUERY, places, start)
-    assert not nothing_arrived(STORE, root, RUN, QUERY, places, SavepointRestoreSettings(path="/other"))
+    assert nothing_arrived(STORE, layout(tmp_path), QUERY, places, start)
+    assert not nothing_arrived(STORE, layout(tmp_path), QUERY, places, SavepointRestoreSettings(path="/other"))
 
 
 @pytest.mark.usefixtures("checkpoint")
@@ -169,5 +185,56 @@ def test_offsets_of_topics_are_those_of_the_source_that_has_read_less(checkpoint
         known.append(found)
         return True
 
-    assert nothing_arrived(STORE, str(tmp_path / "staging"), RUN, QUERY, [asks])
+    assert nothing_arrived(STORE, layout(tmp_path), QUERY, [asks])
     assert known[0].offsets == {"a": {0: 5, 1: 3}, "b": {0: 0}}
+
+
+ENDED = replace(QUERY, state=(KeptState(operator_id=OperatorId("a" * 32), name="totals", fingerprint="f"),))
+NOW = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+def begun(folder: Path, number: int, **notes: object) -> None:
+    known = {"batchWatermarkMs": 50, "batchTimestampMs": 60, "conf": {"a": "b"}, **notes}
+    (folder / "offsets" / str(number)).write_text(f'v1\n{json.dumps(known)}\n{{"logOffset":2}}\n-')
+
+
+def test_a_flush_is_a_batch_without_rows_and_with_the_watermark(checkpoint: Path) -> None:
+    begun(checkpoint, 2)
+    assert begin_flush(STORE, str(checkpoint), 50, NOW) is None
+    assert begin_flush(STORE, str(checkpoint), 51, NOW) == 3
+    now = int(NOW.timestamp() * 1000)
+    version, notes, *sources = (checkpoint / "offsets/3").read_text().splitlines()
+    assert version == "v1"
+    assert json.loads(notes) == {"batchWatermarkMs": 51, "batchTimestampMs": now, "conf": {"a": "b"}}
+    assert sources == ['{"logOffset":2}', "-"]
+    assert begin_flush(STORE, str(checkpoint), 52, NOW) is None, "batch 3 is not committed"
+
+
+def test_the_time_of_a_flush_is_behind_that_of_the_batch_before(checkpoint: Path) -> None:
+    later = int(NOW.timestamp() * 1000) + 5
+    begun(checkpoint, 2, batchTimestampMs=later)
+    assert begin_flush(STORE, str(checkpoint), 51, NOW) == 3
+    assert time_of(STORE, str(checkpoint), 3) == NOW + timedelta(milliseconds=6)
+
+
+def test_a_flush_without_a_batch_before_does_nothing(tmp_path: Path) -> None:
+    assert begin_flush(STORE, str(tmp_path), 51, NOW) is None
+
+
+def test_what_waits_for_the_watermark_is_for_spark(checkpoint: Path, tmp_path: Path) -> None:
+    begun(checkpoint, 2)
+    places = [partial(is_folder_read, str(tmp_path / "in"))]
+    assert nothing_arrived(STORE, layout(tmp_path), QUERY, places, until=50)
+    assert not nothing_arrived(STORE, layout(tmp_path), QUERY, places, until=51)
+
+
+def test_only_a_batch_with_something_new_is_refused_after_the_end(checkpoint: Path, tmp_path: Path) -> None:
+    opened = Checkpoint.open(STORE, str(tmp_path / "staging"), RUN, "e2", QUERY)
+    for watermark in (50, END_OF_TIME_MS):
+        begun(checkpoint, 2, batchWatermarkMs=watermark)
+        begun(checkpoint, 3, batchWatermarkMs=watermark)
+        check_not_ended(opened, ENDED, 3)
+    (checkpoint / "offsets/3").write_text('v1\n{}\n{"logOffset":3}\n-')
+    check_not_ended(opened, QUERY, 3)
+    with pytest.raises(CheckpointError, match="has ended the stream of 'a'"):
+        check_not_ended(opened, ENDED, 3)

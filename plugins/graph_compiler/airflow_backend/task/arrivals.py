@@ -15,6 +15,7 @@ from graph_compiler.declaration.connectors.connector import as_pairs
 from graph_compiler.declaration.connectors.kafka import ISOLATION
 from graph_compiler.declaration.operators import Source
 from graph_compiler.deployment.documents.report import ExecutionReport
+from graph_compiler.deployment.documents.staging_layout import StreamLayout
 from graph_compiler.identifiers import listing
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.streams.batch_log import ReadSoFar, is_folder_read, nothing_arrived
@@ -41,8 +42,9 @@ def end_without_spark(task: TaskTry) -> str | None:
         if not all(isinstance(connector, FileConnector | Kafka) for connector in own):  # only Spark can ask others
             return None
         are_read = [_is_read(connector) for connector in own]
-        identity, root = execution.identity, execution.staging_root
-        if not nothing_arrived(task.store, root, identity, query, are_read, region.savepoint):
+        layout = StreamLayout(root=execution.staging_root, owner=execution.identity.owner)
+        until = execution.flushed_until
+        if not nothing_arrived(task.store, layout, query, are_read, region.savepoint, until=until):
             return None
         places += (str(connector.place) for connector in own)
     for execution in task.executions:

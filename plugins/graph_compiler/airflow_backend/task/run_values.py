@@ -11,6 +11,7 @@ from graph_compiler.airflow_backend.run_identities import identity_of_task
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.declaration.parameters.parameter import RUN_DATE
 from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.windows import Flush
 from graph_compiler.deployment.describe.run_parameters import check_parameters, parse_parameter
 from graph_compiler.deployment.describe.templates import fill_places
 from graph_compiler.deployment.documents.descriptor import (
@@ -72,6 +73,7 @@ def try_of_run(
                 turn=turn if len(regions) > 1 else None,
                 from_start=_from_start(context),
                 compiled_for=pyspark,
+                data_interval_end=_data_interval_end(context) if region.flush is Flush.DATA_INTERVAL_END else None,
             )
             for turn, region in enumerate(regions)
         ]
@@ -89,6 +91,11 @@ def earlier_failures(regions: Sequence[RegionDescriptor], staging_root: str, con
 def _logical_date(context: Context) -> str | None:
     run = context.get("dag_run")
     return None if run is None or run.logical_date is None else run.logical_date.isoformat()
+
+
+def _data_interval_end(context: Context) -> str | None:
+    run = context.get("dag_run")
+    return None if run is None or run.data_interval_end is None else run.data_interval_end.isoformat()
 
 
 def _from_start(context: Context) -> bool:

@@ -17,6 +17,7 @@ from graph_compiler.declaration.operators import (
 from graph_compiler.declaration.operators.combining import INSTEAD_OF_ITERATIONS
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
+from graph_compiler.declaration.windows import Flush
 from graph_compiler.deployment.describe.airflow_versions import missing_abilities
 from graph_compiler.deployment.targets.submit_settings import submit_problems
 from graph_compiler.errors import InvalidPipelineError, Problem
@@ -52,6 +53,7 @@ def check_deployable(compiled: CompiledPipeline) -> None:
         *_unsupported_formats(compiled.pipeline),
         *_misplaced_savepoints(compiled),
         *_misplaced_continuity(compiled),
+        *_misplaced_flush(compiled),
     )
     if others:
         raise InvalidPipelineError(compiled.pipeline.name, others)
@@ -115,6 +117,25 @@ def _misplaced_continuity(compiled: CompiledPipeline) -> Iterator[Problem]:
             "deployment regions: a task that does not end holds up the others",
             allowed="a pipeline that is one stream",
             hint="give each stream, and each batch job, a pipeline of its own",
+        )
+
+
+def _misplaced_flush(compiled: CompiledPipeline) -> Iterator[Problem]:
+    """Find the option that completes windows in a pipeline in which none waits, or which has no end of a run."""
+    flush, queries = compiled.options.flush, StreamQueries(compiled.stream_graph)
+    if flush is Flush.NONE:
+        return
+    if not queries.waits(queries.unbounded):
+        yield Problem(
+            message=f"option 'execution.flush' is {flush}, and no operator waits for the watermark of a stream",
+            allowed="a stream with assign_timestamps_and_watermarks, and windows or other state behind it",
+            hint="leave it out",
+        )
+    elif compiled.options.continuous:
+        yield Problem(
+            message=f"option 'execution.flush' is {flush}, and 'execution.continuous' is set",
+            allowed="one of the two",
+            hint="a flush at the end of a run would make rows late that arrive behind it",
         )
 
 

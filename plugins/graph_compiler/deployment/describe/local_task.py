@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from graph_compiler.declaration.parameters.parameter import RUN_DATE, ParameterValue, json_value
+from graph_compiler.declaration.windows import Flush
 from graph_compiler.deployment.describe.templates import fill_places, find_places
 from graph_compiler.deployment.documents.descriptor import (
     VERSION,
@@ -48,8 +50,14 @@ def desk_task(
         attempt=ExecutionAttempt(execution_id=execution_id, attempt_number=attempt_number),
         staging_root=run.staging_root,
         parameters=((RUN_DATE, run.day), *run.params.items()),
+        data_interval_end=_end_of(run.day) if region.flush is Flush.DATA_INTERVAL_END else None,
         compiled_for=installed_version("pyspark"),
     )
+
+
+def _end_of(day: str) -> str:
+    """Return the end of a day, in UTC."""
+    return (datetime.fromisoformat(day).replace(tzinfo=UTC) + timedelta(days=1)).isoformat()
 
 
 def _render(text: str, run: DeskRun) -> str:

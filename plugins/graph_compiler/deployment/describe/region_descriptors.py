@@ -10,6 +10,7 @@ from graph_compiler.declaration.connectors.file_uris import staging_place
 from graph_compiler.declaration.operators import Sink, Source, WindowAggregate
 from graph_compiler.declaration.retention import Retention
 from graph_compiler.declaration.row_order import row_orders
+from graph_compiler.declaration.windows import Flush
 from graph_compiler.deployment.describe.deployability import check_deployable
 from graph_compiler.deployment.describe.fingerprints import OwnFacts, digests_of, facts_of, fingerprints
 from graph_compiler.deployment.documents.descriptor import (
@@ -293,7 +294,13 @@ def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> R
     if query is None:
         return described
     options = facts.compiled.options
-    return replace(described, stream=query, savepoint=_savepoint(facts.compiled), continuous=_continuous(options))
+    return replace(
+        described,
+        stream=query,
+        savepoint=_savepoint(facts.compiled),
+        continuous=_continuous(options),
+        flush=options.flush if facts.streams.waits(node_ids) else Flush.NONE,
+    )
 
 
 def _continuous(options: PipelineOptions) -> ContinuousExecution | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from graph_compiler.declaration.artifacts.user_artifact import UserArtifact
 from graph_compiler.declaration.operators import ContractOperator, Operator, RuntimeSettings, Sink
@@ -17,11 +18,12 @@ from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.declaration.partitioners import Partitioner
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.declaration.retention import Retention
+from graph_compiler.declaration.windows import Flush
 from graph_compiler.deployment.documents.heartbeat import ContinuousExecution
 from graph_compiler.deployment.documents.position import SourcePosition
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.deployment.documents.stream import SavepointRestoreSettings, StreamQuery
+from graph_compiler.deployment.documents.stream import END_OF_TIME_MS, SavepointRestoreSettings, StreamQuery
 from graph_compiler.deployment.documents.wire import FLAT, from_json, to_json
 from graph_compiler.errors import SourceLocation
 from graph_compiler.extensions import UNSAID
@@ -143,7 +145,8 @@ class RegionDescriptor:
     whole pipeline: a task that recomputes a lost result runs the functions of the task that made it. `shares_task` is
     the task that runs it, None if that has the region's name. `positions` are those of its own sources, and of others
     whose rows its sinks write. `stream` is its query if its rows never end, which begins with
-    the `savepoint` if that is set, and runs on as `continuous` says; else it publishes what has arrived.
+    the `savepoint` if that is set, and runs on as `continuous` says; else it publishes what has arrived, and completes
+    what waits for a watermark as `flush` says.
     """
 
     pipeline: str
@@ -161,6 +164,7 @@ class RegionDescriptor:
     stream: StreamQuery | None = field(default=None, metadata={UNSAID: True})
     savepoint: SavepointRestoreSettings | None = field(default=None, metadata={UNSAID: True})
     continuous: ContinuousExecution | None = field(default=None, metadata={UNSAID: True})
+    flush: Flush = field(default=Flush.NONE, metadata={UNSAID: True})
 
     @property
     def task_name(self) -> TaskName:
@@ -217,7 +221,8 @@ class TaskDeploymentDescriptor:
     `identity` is that of the run. `logical_date` is the run's, None if it has none. `clears_others`: the caller can
     make tasks run again that have finished. `try_number` is Airflow's, None where there is none. `turn` is the region's
     place, from 0, among several that run in one application. `from_start`: nothing of earlier tries is kept.
-    `compiled_for` is the version of pyspark where the plan was compiled, None if there is none.
+    `compiled_for` is the version of pyspark where the plan was compiled, None if there is none. `data_interval_end` is
+    the run's, if a stream needs it.
     """
 
     version: int
@@ -232,11 +237,21 @@ class TaskDeploymentDescriptor:
     turn: int | None = field(default=None, metadata={UNSAID: True})
     from_start: bool = field(default=False, metadata={UNSAID: True})
     compiled_for: str | None = field(default=None, metadata={UNSAID: True})
+    data_interval_end: str | None = field(default=None, metadata={UNSAID: True})
 
     @property
     def layout(self) -> StagingLayout:
         """Return the paths of the run."""
         return StagingLayout(root=self.staging_root, identity=self.identity)
+
+    @property
+    def flushed_until(self) -> int | None:
+        """The watermark with which a stream ends its run, in milliseconds since 1970; None if it leaves it as it is."""
+        if self.region.flush is Flush.END:
+            return END_OF_TIME_MS
+        if self.region.flush is Flush.NONE or self.data_interval_end is None:
+            return None
+        return int(datetime.fromisoformat(self.data_interval_end).timestamp() * 1000)
 
     @property
     def log_fields(self) -> Mapping[str, object]:

@@ -10,6 +10,8 @@ from graph_compiler.extensions import UNSAID
 from graph_compiler.identifiers import OperatorId, counted, listing, shown
 
 VERSION = 1
+END_OF_TIME_MS = 253_402_300_799_999
+"""The watermark of a stream that has ended: the last millisecond of the year 9999."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

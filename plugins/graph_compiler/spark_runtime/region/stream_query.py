@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import ClassVar
 
@@ -26,6 +27,7 @@ from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.connectors.connector import WhenReadTwice
 from graph_compiler.declaration.operators import KeyedProcess, Sink, Source, WindowAggregate
+from graph_compiler.declaration.windows import Flush
 from graph_compiler.deployment.documents.descriptor import (
     InputDescriptor,
     OperatorDescriptor,
@@ -37,6 +39,7 @@ from graph_compiler.deployment.documents.manifest import ContractCount
 from graph_compiler.deployment.documents.report import OperatorSchema, Output, Phase
 from graph_compiler.deployment.documents.staging_layout import StreamLayout
 from graph_compiler.deployment.documents.stream import (
+    END_OF_TIME_MS,
     PublishedBatch,
     StreamOrigin,
     StreamProgress,
@@ -62,9 +65,18 @@ from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.spark_runtime.spark_internals.java import ChangingNumber, lit
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import stream_sources
+from graph_compiler.staging.attempts.run_marker import moment
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.staging_store import StagingStore
-from graph_compiler.staging.streams.batch_log import last_begun, partitions_of, time_of, uncommitted_batch, watermark_of
+from graph_compiler.staging.streams.batch_log import (
+    begin_flush,
+    check_not_ended,
+    last_begun,
+    partitions_of,
+    time_of,
+    uncommitted_batch,
+    watermark_of,
+)
 from graph_compiler.staging.streams.checkpoint import Checkpoint, CheckpointError, savepoint_of
 from graph_compiler.staging.streams.savepoints import begin_with_savepoint
 
@@ -211,17 +223,35 @@ class _Stream:
             **(_LATE_AS_EACH_ROW if self.passed else {}),
             **(_STATES_ON_DISK if _calls_functions_with_state(self.task.region) else {}),
         }
-        with run.running(last, Phase.PREPARE), pinned(self.spark, settings):
-            started = self._query = self._start(query, sources)  # it has a copy of the session from now on
-        try:
-            self.watch.follow(started, self._progress_behind)
-            self._note(started.recentProgress)
-        except BaseException:
-            if self._failure is not None:  # Spark has only its text
-                raise self._failure  # noqa: B904  # its cause is that of its operator
-            raise
-        finally:
-            started.stop()
+        while True:
+            with run.running(last, Phase.PREPARE), pinned(self.spark, settings):
+                started = self._query = self._start(query, sources)  # it has a copy of the session from now on
+            try:
+                self.watch.follow(started, self._progress_behind)
+                self._note(started.recentProgress)
+            except BaseException:
+                if self._failure is not None:  # Spark has only its text
+                    raise self._failure  # noqa: B904  # its cause is that of its operator
+                raise
+            finally:
+                started.stop()
+            if not self._flush():
+                return
+
+    def _flush(self) -> bool:
+        """Whether a batch has begun that completes what waits for the watermark at which this run ends."""
+        until = self.task.flushed_until
+        if until is None and self.task.region.flush is not Flush.NONE:
+            LOG.warning("the run has no data interval, so its end completes no window (execution.flush)")
+        if until is None or self.watch.end is not None:
+            return False
+        self.checkpoint.check()
+        self._repeated = begin_flush(self.store, self.checkpoint.folder, until, datetime.now(UTC))
+        if self._repeated is None:
+            return False
+        end = "its end" if until == END_OF_TIME_MS else f"{moment(until / 1000):%Y-%m-%d %H:%M:%S} UTC"
+        LOG.info("batch %s completes what waits for the watermark: the stream has come to %s", self._repeated, end)
+        return True
 
     def published(self) -> tuple[PublishedBatch, ...]:
         """Return the last batches, each with its late rows; warn of those of all."""
@@ -322,6 +352,8 @@ class _Stream:
         self.checkpoint.check()
         inputs = self._sources.of_batch(number)
         inputs.check()
+        if self.task.region.stream is not None:
+            check_not_ended(self.checkpoint, self.task.region.stream, number)
         sinks = [each for each in self._region.operators if isinstance(each.operator, Sink)]
         if len(sinks) > 1:
             rows.persist(StorageLevel.MEMORY_AND_DISK)

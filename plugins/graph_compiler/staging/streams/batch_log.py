@@ -21,14 +21,26 @@ from urllib.parse import unquote
 from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.connectors.files import plain_place
 from graph_compiler.deployment.documents.jvm_settings import SHUFFLE_PARTITIONS
-from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StreamLayout
-from graph_compiler.deployment.documents.stream import SavepointRestoreSettings, StreamOfSource, StreamQuery
+from graph_compiler.deployment.documents.stream import (
+    END_OF_TIME_MS,
+    SavepointRestoreSettings,
+    StreamOfSource,
+    StreamQuery,
+)
+from graph_compiler.identifiers import listing, shown
 from graph_compiler.staging.attempts.run_marker import moment
 from graph_compiler.staging.publications.listing import is_hidden
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
-from graph_compiler.staging.streams.checkpoint import CheckpointError, has_begun, last_batch, last_query
+from graph_compiler.staging.streams.checkpoint import (
+    Checkpoint,
+    CheckpointError,
+    has_begun,
+    last_batch,
+    last_query,
+    reset_hint,
+)
 
 _MOST_BYTES = 1 << 30
 _COMPACT = ".compact"
@@ -87,6 +99,42 @@ def watermark_of(store: StagingStore, checkpoint: str, batch: int) -> int:
     return int(found["batchWatermarkMs"])
 
 
+def begin_flush(store: StagingStore, checkpoint: str, until: int, now: datetime) -> int | None:
+    """Begin a batch without rows, whose watermark is `until`; return its number.
+
+    Spark runs a batch that was begun before it started with the watermark that is logged: it completes all that waits
+    for less. None if the watermark is there, no batch has run, or another driver has begun one.
+    """
+    last = last_begun(store, checkpoint)
+    if last is None or last != last_batch(store, f"{checkpoint}/commits"):
+        return None
+    content = store.get(f"{checkpoint}/offsets/{last}", most=_MOST_BYTES)
+    metadata = _metadata_of(store, checkpoint, last)
+    if content is None or metadata is None or int(metadata["batchWatermarkMs"]) >= until:
+        return None
+    begun = max(int(metadata["batchTimestampMs"]) + 1, int(now.timestamp() * 1000))
+    notes = {**metadata, "batchWatermarkMs": until, "batchTimestampMs": begun}
+    version, _, *sources = content.decode().splitlines()
+    lines = [version, json.dumps(notes, separators=(",", ":")), *sources]
+    is_ours = store.put_if_absent(f"{checkpoint}/offsets/{last + 1}", "\n".join(lines).encode())
+    return last + 1 if is_ours else None
+
+
+def check_not_ended(checkpoint: Checkpoint, query: StreamQuery, batch: int) -> None:
+    """Raise CheckpointError if a batch has something new after its stream has ended: all its rows would be late."""
+    store, folder = checkpoint.store, checkpoint.folder
+    before = None if batch < 1 or not query.state else _metadata_of(store, folder, batch - 1)
+    if before is None or before["batchWatermarkMs"] != END_OF_TIME_MS:
+        return
+    if offsets_of(store, folder, batch) != offsets_of(store, folder, batch - 1):
+        uids = [source.uid for source in query.sources]
+        raise CheckpointError(
+            f"a run with the option 'execution.flush': END has ended the stream of {listing(map(shown, uids))}, and "
+            "there are new rows: all of them would be late\n  allowed: nothing new\n"
+            f"  hint: {reset_hint(checkpoint.layout.owner, uids)}"
+        )
+
+
 def _metadata_of(store: StagingStore, checkpoint: str, batch: int) -> dict[str, Any] | None:
     """Return Spark's own notes of a batch, the second line of its offsets; None if they are not there."""
     content = store.get(f"{checkpoint}/offsets/{batch}", most=_MOST_BYTES)
@@ -140,18 +188,18 @@ class ReadSoFar:
 
 def nothing_arrived(
     store: StagingStore,
-    root: str,
-    identity: RunIdentity,
+    layout: StreamLayout,
     query: StreamQuery,
     are_read: Iterable[Callable[[ReadSoFar], bool]],
     start: SavepointRestoreSettings | None = None,
+    *,
+    until: int | None = None,
 ) -> bool:
     """Whether a query has published all that its sources have; False if that is not sure.
 
-    `are_read` are asked what each source has. A query that has changed, a savepoint that it has not begun with, and a
-    batch that is not committed are for Spark.
+    `are_read` are asked what each source has. A query that has changed, a savepoint that it has not begun with, a batch
+    that is not committed, and a watermark that has not come to `until`, in milliseconds, are for Spark.
     """
-    layout = StreamLayout(root=root, owner=identity.owner)
     if start is not None and not has_begun(store, layout, query, start):
         return False
     found = {get_document(store, layout.source(source.uid), StreamOfSource) for source in query.sources}
@@ -163,6 +211,8 @@ def nothing_arrived(
         return False
     batch = last_begun(store, checkpoint)
     if batch is None:
+        return False
+    if until is not None and watermark_of(store, checkpoint, batch) < until:
         return False
     files: dict[str, int] = {}
     for number in range(len(query.sources)):

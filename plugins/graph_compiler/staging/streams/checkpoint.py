@@ -10,7 +10,7 @@ window by another one, with wrong numbers and no error. So what comes before a s
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -169,7 +169,7 @@ def _stream_of(store: StagingStore, layout: StreamLayout, query: StreamQuery) ->
         raise CheckpointError(
             f"its sources {listing(map(shown, uids))} have no common checkpoint: {what}\n"
             "  allowed: the sources that the stream began with\n"
-            f"  hint: {_reset_hint(layout.owner, uids)}"
+            f"  hint: {reset_hint(layout.owner, uids)}"
         )
     (stream_id,) = found
     assert stream_id is not None, "it was put"
@@ -231,7 +231,7 @@ def _refuse_other(before: StreamQuery, now: StreamQuery, owner: str) -> None:
     """Raise CheckpointError if a query cannot continue the checkpoint of another."""
     change = QueryChange.of(before, now)
     uids = sorted(source.uid for source in now.sources)
-    hint = _reset_hint(owner, sorted({*uids, *change.sources_gone}))
+    hint = reset_hint(owner, sorted({*uids, *change.sources_gone}))
     if change.sources_gone:
         raise CheckpointError(
             f"its checkpoint has {listing(map(shown, change.sources_gone))}, too, which the pipeline does not read any "
@@ -259,7 +259,8 @@ def _refuse_other(before: StreamQuery, now: StreamQuery, owner: str) -> None:
     )
 
 
-def _reset_hint(owner: str, uids: list[str]) -> str:
+def reset_hint(owner: str, uids: Sequence[str]) -> str:
+    """Return how the sources of a stream begin again, and what is to be done before."""
     return (
         f"`graph-compiler streams reset {owner} {uids[0]}` begins a new checkpoint, which reads all that is "
         "there again: what is published stays, so first remove it, or give the sinks other targets. "
