@@ -1,7 +1,9 @@
-"""Cases of long tables take turns in CI, and none is left out for long."""
+"""Slow tests take turns in CI, and none is left out for long."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,13 @@ def test_quick(case): pass
 @pytest.mark.spark
 @pytest.mark.ci
 def test_single(): pass
+
+@pytest.mark.airflow
+@pytest.mark.ci
+def test_other(): pass
+
+@pytest.mark.ci
+def test_pure(): pass
 """
 
 
@@ -37,7 +46,7 @@ def test_each_case_has_one_of_three_turns(number: int) -> None:
     assert sum(is_its_turn(f"tests/a.py::test[{number}]", turn) for turn in range(7, 7 + TURNS)) == 1
 
 
-def test_only_long_tables_of_ci_take_turns(tmp_path: Path) -> None:
+def test_each_test_of_ci_has_a_turn_and_quick_ones_have_all(tmp_path: Path) -> None:
     (tmp_path / "test_table.py").write_text(TABLE)
     found: list[pytest.Item] = []
 
@@ -49,11 +58,24 @@ def test_only_long_tables_of_ci_take_turns(tmp_path: Path) -> None:
     assert pytest.main([*words, "-p", "no:cacheprovider"], plugins=[Collected()]) == 0
     assert left_to_others(found, None) == set()
     left = {turn: left_to_others(found, str(turn)) for turn in range(TURNS)}
-    assert {item.name.partition("[")[0] for each in left.values() for item in each} == {"test_long"}
-    run = [sum("test_long" in item.name and item not in each for item in found) for each in left.values()]
-    assert sum(run) == LONG_TABLE * 3
-    assert min(run) > 0
+    run = {turn: Counter(item.name.partition("[")[0] for item in found if item not in left[turn]) for turn in left}
+    assert all((each["test_quick"], each["test_pure"]) == (LONG_TABLE * 3, 1) for each in run.values())
+    assert sum(each["test_long"] for each in run.values()) == LONG_TABLE * 3
+    assert min(each["test_long"] for each in run.values()) > 0
+    for name, cases in {"test_short": LONG_TABLE - 1, "test_single": 1, "test_other": 1}.items():
+        assert sorted(each[name] for each in run.values()) == [0, 0, cases]
 
 
 def test_ci_takes_turns() -> None:
     assert "TURN=$(git rev-list --count HEAD)\nexport TURN\n" in (ROOT / ".ci/run").read_text()
+
+
+def test_what_runs_beside_the_tests_has_a_turn_that_does_not_depend_on_theirs() -> None:
+    """Otherwise a test in a part that takes turns, with another turn than the part, would never run."""
+    text = (ROOT / ".ci/run").read_text()
+    assert f"case $((TURN / {TURNS} % {TURNS})) in" in text
+    assert f"TURN=$((TURN / {TURNS**2})) make test-lake" in text, "its tests take turns, too"
+    turns = re.findall(r"^    (\d)\)\n((?:      .*make .*\n)+)", text, re.MULTILINE)
+    assert [int(turn) for turn, _ in turns] == list(range(TURNS))
+    parts = re.findall(r"make ([\w-]+)", "".join(commands for _, commands in turns))
+    assert len(parts) == len(set(parts)) > TURNS

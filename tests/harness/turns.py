@@ -1,4 +1,4 @@
-"""Which cases of long tables a run of CI leaves to the next two runs (decision 68): it sets TURN to a number."""
+"""Which tests with Spark or Airflow a run of CI leaves to the next two runs (decision 68): it sets TURN to a number."""
 
 from __future__ import annotations
 
@@ -11,27 +11,31 @@ import pytest
 
 TURNS = 3
 LONG_TABLE = 8
-"""From so many cases on, the cases of a test take turns."""
+"""From so many cases on, the cases of a test take turns, each by itself: with fewer, they have one turn."""
 
 
 def left_to_others(items: Sequence[pytest.Item], turn: str | None = os.environ.get("TURN")) -> set[pytest.Item]:
-    """Return the cases whose turn it is not; none without a turn."""
+    """Return the tests whose turn it is not; none without a turn. Quick tests take no turns."""
     if not turn:
         return set()
-    cases = [item for item in items if hasattr(item, "callspec") and _starts_jobs(item)]
-    sizes = Counter(map(_test, cases))
-    return {case for case in cases if sizes[_test(case)] >= LONG_TABLE and not is_its_turn(case.nodeid, int(turn))}
+    found = [item for item in items if _starts_jobs(item)]
+    sizes = Counter(map(_test, found))
+
+    def name(item: pytest.Item) -> str:
+        return item.nodeid if sizes[_test(item)] >= LONG_TABLE else _test(item)
+
+    return {item for item in found if not is_its_turn(name(item), int(turn))}
 
 
-def is_its_turn(case: str, turn: int) -> bool:
-    """Whether a case is run in a turn: in each third one."""
-    return crc32(case.encode()) % TURNS == turn % TURNS
+def is_its_turn(name: str, turn: int) -> bool:
+    """Whether a test, or a case, is run in a turn: in each third one."""
+    return crc32(name.encode()) % TURNS == turn % TURNS
 
 
 def _starts_jobs(item: pytest.Item) -> bool:
-    """Whether a test of CI computes with Spark, which takes seconds for each case."""
-    has = {name for name in ("ci", "spark", "lake") if item.get_closest_marker(name) is not None}
-    return has >= {"ci", "spark"} or "lake" in has
+    """Whether a test of CI computes with Spark, or has tasks in Airflow, which takes seconds."""
+    has = {mark.name for mark in item.iter_markers()}
+    return "lake" in has or ("ci" in has and not has.isdisjoint({"spark", "airflow", "e2e", "installed"}))
 
 
 def _test(item: pytest.Item) -> str:
