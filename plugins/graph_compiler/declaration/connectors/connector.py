@@ -272,8 +272,8 @@ class Connector(Extensible, metaclass=HeldToForm):
         """Yield that it is not read as a stream."""
         yield Problem(
             message=f"it never ends, and {getattr(self, 'format', type(self).__name__)} is not read as a stream",
-            allowed="files that arrive: Csv, Json, Parquet, Orc, Text, Files of these; Kafka, Rate",
-            hint="only_new reads what is new, run by run, also from databases and tables",
+            allowed="files that arrive: Csv, Json, Parquet, Orc, Text, Files of these; Kafka, Iceberg, Delta, Rate",
+            hint="only_new reads what is new, run by run, also from databases",
         )
 
     def why_not_writable(self) -> str | None:
@@ -357,6 +357,17 @@ def read_by(connector: Connector) -> list[str]:
     """Return the names of the settings by which a source determines what it reads of a table that has commits."""
     given = ((name, getattr(connector, name, None)) for name in ("version", "timestamp", "since", "changes"))
     return [name for name, value in given if value is not None and value is not False]
+
+
+def table_as_stream(connector: Connector, *chosen: str) -> Iterator[Problem]:
+    """Yield why a table of a format cannot be a stream; `chosen` are the fields that choose a part of it."""
+    given = [name for name in (*chosen, "schema", "on_schema_change") if getattr(connector, name) not in (None, False)]
+    if given:
+        yield Problem(
+            message=f"it never ends, and has {listing(given)}",
+            allowed="on a stream: the rows of all commits, with the columns of the table",
+            hint="a filter behind it leaves out rows, select(…) leaves out columns",
+        )
 
 
 def why_only_read(connector: Connector, published: str) -> str | None:

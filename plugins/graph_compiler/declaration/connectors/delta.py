@@ -14,6 +14,7 @@ from graph_compiler.declaration.connectors.connector import (
     WhenReadTwice,
     as_columns,
     read_by,
+    table_as_stream,
     why_only_read,
 )
 from graph_compiler.declaration.connectors.file_uris import RELATIVE, lasting, place_uri, why_not_local
@@ -43,13 +44,16 @@ class Delta(Connector):
     `version` (its number) or that of `timestamp` (ISO, UTC if it has no zone). With `since` (the number of a version
     before it), it reads the rows that were added after that; other changes in between are refused, unless `changes`:
     then it reads all that changed, with the columns `_change_type` and `_commit_version`, of a table whose change data
-    feed is enabled.
+    feed is enabled. With `unbounded=True` it never ends: the rows that are there, and those of the commits to come.
 
     As a sink: rows are prepared in the staging root, and committed by one commit, which Delta makes only once. A
     missing table is created, with the columns of the rows and folders for `partitioned_by`.
     """
 
-    spark_modules: ClassVar[tuple[str, ...]] = ("graph_compiler.spark_runtime.connectors.lake.delta",)
+    spark_modules: ClassVar[tuple[str, ...]] = (
+        "graph_compiler.spark_runtime.connectors.lake.delta",
+        "graph_compiler.spark_runtime.connectors.lake.arriving_tables",
+    )
     sink_modes: ClassVar[tuple[SinkMode, ...]] = tuple(SinkMode)
     table_format: ClassVar[TableFormat | None] = DELTA
     has_own_partitions: ClassVar[bool] = True
@@ -86,6 +90,10 @@ class Delta(Connector):
         if _NAME.fullmatch(name := fill(self.path)):
             return f"x-delta-table:///{quote(name.replace('.', '/'))}"
         return place_uri(place) if (place := lasting(fill(self.path))) else None
+
+    def unbounded_problems(self) -> Iterator[Problem]:
+        """Yield what chooses a part of the table: a stream has the rows of all commits."""
+        yield from table_as_stream(self, "version", "timestamp", "since", "changes")
 
     def why_not_writable(self) -> str | None:
         return why_only_read(self, "commits the next version")

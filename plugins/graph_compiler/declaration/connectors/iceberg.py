@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 from urllib.parse import quote
 
@@ -15,6 +15,7 @@ from graph_compiler.declaration.connectors.connector import (
     WhenReadTwice,
     as_columns,
     as_pairs,
+    table_as_stream,
     why_only_read,
 )
 from graph_compiler.declaration.connectors.file_uris import lasting, why_not_local
@@ -58,7 +59,7 @@ class Iceberg(Connector):
     `version` (the id of a snapshot, or the name of a tag or branch) or `timestamp` (ISO, UTC if it has no zone). With
     `since` (a snapshot, tag or branch before it), it reads the rows that were added after that; other changes in
     between are refused, unless `changes`: then it reads all that changed, with the columns `_change_type` and
-    `_commit_version`.
+    `_commit_version`. With `unbounded=True` it never ends: the rows of all commits, and of those to come.
 
     As a sink: rows are written to a branch of the table, where no reader looks, and published by one commit, which also
     removes the branch. `create_if_missing` creates a table that is missing, with the columns of the rows, and
@@ -68,6 +69,7 @@ class Iceberg(Connector):
     spark_modules: ClassVar[tuple[str, ...]] = (
         "graph_compiler.spark_runtime.connectors.lake.iceberg_source",
         "graph_compiler.spark_runtime.connectors.lake.iceberg_sink",
+        "graph_compiler.spark_runtime.connectors.lake.arriving_tables",
     )
     sink_modes: ClassVar[tuple[SinkMode, ...]] = tuple(SinkMode)
     table_format: ClassVar[TableFormat | None] = ICEBERG
@@ -130,6 +132,14 @@ class Iceberg(Connector):
         if TEMPLATE.search(self.name) and not _NAME.fullmatch(name):
             message = f"its name is rendered as {shown(name)}, which is not the name of one table"
             yield Problem(message=message, allowed="catalog.namespace.table")
+
+    def unbounded_problems(self) -> Iterator[Problem]:
+        """Yield what chooses a part of the table: a stream has the rows of all commits."""
+        yield from table_as_stream(self, "version", "timestamp", "since", "changes")
+
+    def what_arrives(self) -> Iceberg:
+        """Return it without the properties of its catalog: another server may have the table."""
+        return replace(self, catalog=())
 
     def why_not_writable(self) -> str | None:
         return why_only_read(self, "publishes the next snapshot")

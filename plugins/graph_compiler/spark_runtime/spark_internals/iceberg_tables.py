@@ -131,6 +131,13 @@ class IcebergTable:
             java = None if parent is None else self.java.snapshot(int(parent))
         return None
 
+    def expired_before(self) -> int | None:
+        """Return the oldest snapshot that the current one comes from, if it had one before it that has expired."""
+        if self.java.currentSnapshot() is None:
+            return None
+        oldest = java_class(self.spark, f"{_ICEBERG}.util.SnapshotUtil").oldestAncestor(self.java)
+        return None if oldest.parentId() is None else int(oldest.snapshotId())
+
     def commit(self, snapshot: int) -> TableCommit:
         """Return the commit that has made a snapshot."""
         return TableCommit.of(self.java.snapshot(snapshot))

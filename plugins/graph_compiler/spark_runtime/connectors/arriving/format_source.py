@@ -46,16 +46,8 @@ class FormatRows(ArrivingSource):
         return self.spark.readStream.format(self.format).options(**self.options, **{SOURCE: self.name}).load()
 
     def check_start(self, log: SourceLog, last: str | None) -> None:
-        """Raise SourceChangedError if the stream has begun with other facts.
-
-        One that has begun with a savepoint has those of its first execution: a person has started it.
-        """
-        noted = get_document(log.store, log.record, SourceFacts)
-        if last is not None and (noted is None or noted.stream_id == log.stream_id):
-            _compare({} if noted is None else dict(noted.facts), self.facts)
-            return
-        facts = SourceFacts(stream_id=log.stream_id, facts=tuple(sorted(self.facts.items())))
-        log.store.put(log.record, to_json(facts).encode())
+        """Raise SourceChangedError if the stream has begun with other facts."""
+        check_facts(self.facts, log, last)
 
     def of_batch(self, log: SourceLog, before: str | None, until: str | None) -> BatchInput:  # noqa: ARG002  # of the format
         """Return that the format has the rows between two offsets."""
@@ -70,6 +62,19 @@ class KeptByFormat(BatchInput):
 
     def check_unchanged(self) -> None:
         """Raise nothing."""
+
+
+def check_facts(facts: Mapping[str, str], log: SourceLog, last: str | None) -> None:
+    """Note what determines the rows before an offset; raises SourceChangedError if the stream has begun with others.
+
+    One that has begun with a savepoint has those of its first execution: a person has started it.
+    """
+    noted = get_document(log.store, log.record, SourceFacts)
+    if last is not None and (noted is None or noted.stream_id == log.stream_id):
+        _compare({} if noted is None else dict(noted.facts), facts)
+        return
+    new = SourceFacts(stream_id=log.stream_id, facts=tuple(sorted(facts.items())))
+    log.store.put(log.record, to_json(new).encode())
 
 
 def _compare(begun: Mapping[str, str], now: Mapping[str, str]) -> None:

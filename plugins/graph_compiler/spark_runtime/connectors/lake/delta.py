@@ -91,7 +91,7 @@ _SESSION = "spark.databricks.delta.write."
 @read.register
 def _(connector: Delta, reading: Reading) -> Found:
     connector = by_path(connector, reading.spark)
-    table = _existing(connector, reading.spark)
+    table = existing(connector, reading.spark)
     try:
         rows = _rows(connector, table)
     except AnalysisException as error:
@@ -143,11 +143,12 @@ def _since(connector: Delta, table: DeltaTable, since: int, until: int) -> DataF
 
 @read_commit.register
 def _(connector: Delta, spark: SparkSession) -> ReadCommit:
-    table = _existing(by_path(connector, spark), spark)
+    table = existing(by_path(connector, spark), spark)
     return ReadCommit(kind="version", table=table.id, commit=table.version)
 
 
-def _existing(connector: Delta, spark: SparkSession) -> DeltaTable:
+def existing(connector: Delta, spark: SparkSession) -> DeltaTable:
+    """Return a table, by its path, that is there; raises TableFormatError."""
     table = DeltaTable.load(spark, connector.path)
     if not table.exists:
         raise TableFormatError(f"{connector.place} is no Delta table: it has no log, or does not exist")

@@ -39,10 +39,7 @@ _CATALOG = "org.apache.iceberg.spark.SparkCatalog"
 @read.register
 def _(connector: Iceberg, reading: Reading) -> Found:
     spark = reading.spark
-    connect(connector, spark)
-    if not spark.catalog.tableExists(connector.sql_name):
-        raise TableFormatError(f"{connector.place} does not exist")
-    table = IcebergTable.load(spark, connector.sql_name)
+    table = loaded(connector, spark)
     snapshot = _snapshot(connector, table)
     if snapshot is None:  # without one, a query would read what comes later
         rows = spark.createDataFrame([], spark.table(connector.sql_name).schema)
@@ -98,11 +95,16 @@ def _numbers(connector: Iceberg, commits: Sequence[TableCommit]) -> dict[int, in
 
 @read_commit.register
 def _(connector: Iceberg, spark: SparkSession) -> ReadCommit:
+    table = loaded(connector, spark)
+    return ReadCommit(kind="snapshot", table=table.uuid, commit=table.snapshot)
+
+
+def loaded(connector: Iceberg, spark: SparkSession) -> IcebergTable:
+    """Return a table that is there; raises TableFormatError."""
     connect(connector, spark)
     if not spark.catalog.tableExists(connector.sql_name):
         raise TableFormatError(f"{connector.place} does not exist")
-    table = IcebergTable.load(spark, connector.sql_name)
-    return ReadCommit(kind="snapshot", table=table.uuid, commit=table.snapshot)
+    return IcebergTable.load(spark, connector.sql_name)
 
 
 def connect(connector: Iceberg, spark: SparkSession) -> None:
