@@ -27,7 +27,7 @@ from tests.harness.postgres import DRIVER, JAR, Postgres, running_postgres
 from tests.harness.sinks import Sinks
 from tests.spark.other_hosts_functions import with_hour_in_python
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 ROOT = Path(__file__).parents[2]
 MAIN = Path(graph_compiler.__file__).parent / "spark_runtime" / "main.py"
 PASSWORD = Secret("warehouse", "password")

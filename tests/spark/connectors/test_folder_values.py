@@ -24,7 +24,7 @@ from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.folder_values import fits_folder
 from graph_compiler.spark_runtime.failures.failures import explain_failure
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 
 def of_orc(table: pyarrow.Table) -> bytes:

@@ -19,7 +19,7 @@ from graph_compiler.spark_runtime.operators.contracts import Contract, ContractV
 from tests.harness.reference import published
 from tests.spark.conftest import RunPipeline
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 Declare = Callable[[DataStream, DataStream], DataStream]
 ROWS = """

@@ -18,7 +18,7 @@ from graph_compiler.spark_runtime.spark_internals.file_listings import load_file
 from tests.harness.position_runs import Runs, write
 from tests.harness.standalone import until
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 
 class CrashError(Exception):

@@ -14,7 +14,7 @@ from graph_compiler.errors import PublicationError
 from tests.harness.sinks import Sinks, files_of
 from tests.spark.conftest import RunPipeline
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 DAYS = "VALUES (1, DATE'2024-01-01'), (2, DATE'2024-01-02') AS rows(id, day)"
 SECOND: dict[str, Any] = {

@@ -15,7 +15,7 @@ from graph_compiler.spark_runtime.region.task_sources import TaskSources
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from tests.harness.region_tries import STORE, execution_of, run_try
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 _happens: dict[str, Callable[[], None]] = {}
 
 

@@ -28,7 +28,7 @@ from graph_compiler.testing import REAL, PipelineFailedError, PipelineResult, Ro
 from graph_compiler.testing.batches import MOST_BATCHES
 from graph_compiler.testing.pipeline_result import NoBatchesError
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 Run = Callable[..., PipelineResult]
 SCHEMA = "id INT NOT NULL, word STRING, at TIMESTAMP"
 

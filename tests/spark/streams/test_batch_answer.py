@@ -82,6 +82,10 @@ KINDS = {
 }
 
 
+QUICK = ("rows", "left", "partitions", "exploded", "offset")
+"""Those that a quick look needs: rows, a join, a function, and windows."""
+
+
 def declared(kind: Kind, folder: Path, *, unbounded: bool) -> StreamExecutionEnvironment:
     name = "stream" if unbounded else "batch"
     env = StreamExecutionEnvironment(name, config={"execution.runtime-mode": "AUTOMATIC"})
@@ -111,7 +115,9 @@ def files_of(chance: random.Random) -> Iterator[list[dict[str, Any]]]:
     yield [{"id": 9999, "word": "a", "at": (BEGIN + timedelta(minutes=CLOSING)).isoformat(), "price": 1}]
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.ci) for name in KINDS]
+)
 def test_a_stream_has_the_batch_answer(name: str, tmp_path: Path, spark: SparkSession) -> None:
     kind, chance = KINDS[name], random.Random(name)
     write(tmp_path / "names" / "names.json", {"word": "a", "name": "one"}, {"word": "é", "name": "two"})

@@ -28,7 +28,7 @@ from graph_compiler.staging.streams.heartbeats import StreamTurn
 from tests.harness.driver_processes import Driver
 from tests.harness.position_runs import STORE, Runs, write
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 PATIENCE = 240.0
 MODULE = "tests.spark.streams.one_stream"
 

@@ -13,7 +13,7 @@ from graph_compiler.staging.publications.ledger import Ledger
 from tests.harness.position_runs import Runs, write
 from tests.lake.dying import die
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 SCHEMA = "id INT, n INT"
 FIRST = [{"id": 1, "n": 1}, {"id": 2, "n": -2}, {"id": 3, "n": None}]
 SECOND = [{"id": 4, "n": 4}, {"id": 5, "n": -5}]

@@ -26,7 +26,7 @@ from tests.harness.position_runs import Runs, write
 from tests.lake.dying import die
 from tests.spark.streams.process_functions import Reminders
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 Declare = Callable[[DataStream], DataStream]
 

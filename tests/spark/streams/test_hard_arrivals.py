@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from graph_compiler import Json, Parquet, StreamExecutionEnvironment, TumblingEventTimeWindows
 from tests.harness.position_runs import Runs, write
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 COLUMNS = "id INT, at TIMESTAMP"
 
 

@@ -16,7 +16,7 @@ from graph_compiler.staging.publications.ledger import Ledger
 from tests.harness.position_runs import Runs, write
 from tests.lake.dying import die
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 EPOCH = -int(BEGIN.timestamp()) // 60
 DISORDER = {"left": 20, "right": 5}

@@ -24,7 +24,7 @@ from tests.harness.position_runs import Runs, write
 from tests.lake.dying import die
 from tests.spark.streams.process_functions import TYPES, Counts, Keeper, Reminders, Visits, Wrong
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 DISORDER = 20
 """By how many minutes rows come out of order at most, as the pipelines say."""

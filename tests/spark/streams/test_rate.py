@@ -17,7 +17,7 @@ from tests.harness.position_runs import Runs
 from tests.lake.dying import die
 from tests.spark.streams.test_started_from_savepoints import reset, save
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 Rows = list[tuple[Any, ...]]
 DAY = "2024-01-01T12:00:00+02:00"
 

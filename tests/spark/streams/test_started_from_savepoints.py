@@ -18,7 +18,7 @@ from tests.harness.position_runs import Runs, write
 from tests.harness.postgres import PASSWORD, Postgres
 from tests.lake.dying import die
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 STORE = LocalStore()
 Arrive = Callable[[str, str], None]
 

@@ -95,6 +95,7 @@ def test_words_are_counted_run_by_run(tmp_path: Path, spark: SparkSession, arriv
     assert is_counted(spark, tmp_path)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("place", "after"),
     [
@@ -171,6 +172,7 @@ def test_what_is_behind_a_state_may_change(
     assert rows(spark, tmp_path / "out") == [("a", 30), ("b", 20), ("c", 10)]
 
 
+@pytest.mark.ci
 def test_another_number_of_partitions_is_ignored_and_said(
     tmp_path: Path,
     spark: SparkSession,
@@ -239,6 +241,7 @@ def test_windows_are_published_when_they_are_complete(tmp_path: Path, spark: Spa
     assert rows(spark, tmp_path / "out") == [(0, 11), (10, 20)]
 
 
+@pytest.mark.ci
 def test_a_state_goes_on_behind_a_batch_that_its_only_sink_has_already(
     tmp_path: Path, spark: SparkSession, server: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -320,6 +323,7 @@ def test_a_file_that_changes_after_it_was_listed_is_noticed(
     assert len(runs.run("one")) == 1, "it is still another file"
 
 
+@pytest.mark.ci
 def test_a_file_that_changes_is_noticed_beside_a_source_that_several_operators_read(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -390,6 +394,7 @@ def test_a_file_whose_name_is_a_pattern_is_refused_before_it_is_in_a_batch(
     assert rows(spark, tmp_path / "out") == [(1,), (2,)]
 
 
+@pytest.mark.ci
 def test_logs_of_many_batches_are_read_compacted(tmp_path: Path, spark: SparkSession) -> None:
     runs = copies(tmp_path, Json(f"{tmp_path}/in", schema="id INT", options={"maxFilesPerTrigger": 1}), spark)
     for number in range(13):
@@ -420,6 +425,7 @@ def test_records_that_do_not_fit_fail_the_batch_and_then_the_next_run_has_them(
     assert rows(spark, tmp_path / "out") == [(1, 2)]
 
 
+@pytest.mark.ci
 def test_a_stream_with_state_continues_when_records_that_do_not_fit_are_read_as_null(
     tmp_path: Path, spark: SparkSession
 ) -> None:

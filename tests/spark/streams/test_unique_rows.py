@@ -18,7 +18,7 @@ from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from tests.harness.position_runs import Runs, write
 from tests.lake.dying import die
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 DISORDER = 20
 """By how many minutes rows come out of order at most, as the pipelines say."""

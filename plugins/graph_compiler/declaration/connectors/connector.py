@@ -366,7 +366,7 @@ def table_as_stream(connector: Connector, *chosen: str) -> Iterator[Problem]:
         yield Problem(
             message=f"it never ends, and has {listing(given)}",
             allowed="on a stream: the rows of all commits, with the columns of the table",
-            hint="a filter behind it leaves out rows, select(…) leaves out columns",
+            hint="without unbounded=True it ends, and has that part",
         )
 
 

@@ -55,6 +55,13 @@ class StreamSources:
             with _attributed(operator):
                 source.check_start(log, offsets.get(line))
 
+    def explain(self, failure: BaseException) -> None:
+        """Raise OperatorFailedError if a failure of the query is about one of them."""
+        for operator, source, *_ in self.sources:
+            if (known := source.explained(str(failure))) is not None:
+                with _attributed(operator):
+                    raise known from failure
+
     def of_batch(self, number: int) -> BatchInputs:
         """Return what they have for a batch whose offsets are logged."""
         before, until = self._offsets(number - 1), self._offsets(number)

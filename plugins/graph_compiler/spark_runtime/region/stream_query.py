@@ -229,9 +229,10 @@ class _Stream:
             try:
                 self.watch.follow(started, self._progress_behind)
                 self._note(started.recentProgress)
-            except BaseException:
+            except BaseException as error:
                 if self._failure is not None:  # Spark has only its text
                     raise self._failure  # noqa: B904  # its cause is that of its operator
+                self._sources.explain(error)
                 raise
             finally:
                 started.stop()

@@ -14,6 +14,7 @@ from functools import singledispatch
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.connectors import Connector
+from graph_compiler.errors import GraphCompilerError
 from graph_compiler.extensions import load_spark_half
 from graph_compiler.staging.store.staging_store import StagingStore
 
@@ -60,6 +61,10 @@ class ArrivingSource(ABC):
     @abstractmethod
     def of_batch(self, log: SourceLog, before: str | None, until: str | None) -> BatchInput:
         """Return what it has for a batch between two offsets."""
+
+    def explained(self, words: str) -> GraphCompilerError | None:  # noqa: ARG002  # of those that Spark reads alone
+        """Return what a failure of the query, in Spark's words, says of this source; None if it is about others."""
+        return None
 
 
 def arriving(connector: Connector, spark: SparkSession, name: str) -> ArrivingSource:
