@@ -272,7 +272,8 @@ class Connector(Extensible, metaclass=HeldToForm):
         """Yield that it is not read as a stream."""
         yield Problem(
             message=f"it never ends, and {getattr(self, 'format', type(self).__name__)} is not read as a stream",
-            allowed="files that arrive: Csv, Json, Parquet, Orc, Text, Files of these; Kafka, Iceberg, Delta, Rate",
+            allowed="files that arrive: Csv, Json, Parquet, Orc, Text, Files of these; Kafka, Iceberg, Delta, Rate; "
+            "FunctionSource, for other formats of spark.readStream",
             hint="only_new reads what is new, run by run, also from databases",
         )
 

@@ -20,6 +20,7 @@ GivenCell: TypeAlias = (
     bool | int | float | str | date | Decimal | Sequence[bool | int | float | str | date | Decimal | None] | None
 )
 _SPARK_MODULES = ("graph_compiler.spark_runtime.connectors.memory",)
+_FORMATS = "graph_compiler.spark_runtime.connectors.arriving.format_source"
 _OF_FIXED_LENGTH = ("day", "hour", "minute", "second", "millisecond")
 _MOST_ROWS = 1_000_000_000
 _LONGEST = timedelta(days=36_500) // timedelta(milliseconds=1)
@@ -116,10 +117,7 @@ class Rate(Connector):
     Without `unbounded=True`, it has the rows of the first run.
     """
 
-    spark_modules: ClassVar[tuple[str, ...]] = (
-        *_SPARK_MODULES,
-        "graph_compiler.spark_runtime.connectors.arriving.format_source",
-    )
+    spark_modules: ClassVar[tuple[str, ...]] = (*_SPARK_MODULES, _FORMATS)
     when_read_twice: ClassVar[WhenReadTwice] = WhenReadTwice.SAME
     arrives_as: ClassVar[str | None] = "rows"
     never_rendered: ClassVar[tuple[str, ...]] = (*Connector.never_rendered, "start", "advance")
@@ -175,10 +173,13 @@ def _moment(text: object) -> datetime:
 class FunctionSource(Connector):
     """The result of an importable function from SparkSession to DataFrame, for sources without a connector.
 
+    With `unbounded=True`, it returns what `spark.readStream` loads, of any format, also one that it registers itself
+    (`spark.dataSource.register`). Each batch is there once if the format has the same rows between two offsets.
+
     Raises FunctionNotImportableError for a function that Spark cannot import by its name, such as a lambda.
     """
 
-    spark_modules: ClassVar[tuple[str, ...]] = _SPARK_MODULES
+    spark_modules: ClassVar[tuple[str, ...]] = (*_SPARK_MODULES, _FORMATS)
     function: FunctionRef
 
     def __init__(
@@ -191,6 +192,10 @@ class FunctionSource(Connector):
         object.__setattr__(self, "function", _reference(function, "FunctionSource", "spark"))
         object.__setattr__(self, "schema", schema)
         object.__setattr__(self, "on_schema_change", on_schema_change)
+
+    def unbounded_problems(self) -> Iterator[Problem]:
+        """Yield nothing: the function may return a stream."""
+        yield from ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -94,6 +94,10 @@ def _(connector: FunctionSource, reading: Reading) -> Found:
     rows = call_function(connector.function.load(), reading.spark)
     if not isinstance(rows, DataFrame):
         raise TypeError(f"{connector.function} returned a {type(rows).__name__}; it must return a DataFrame")
+    if rows.isStreaming:
+        if reading.scans:
+            raise TypeError(f"{connector.function} returned a stream, and its source ends; allowed: unbounded=True")
+        rows = reading.spark.createDataFrame([], rows.schema)  # of a plan that is not run
     return Found(rows=rows, schema=rows.schema)
 
 

@@ -64,7 +64,7 @@ from graph_compiler.spark_runtime.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.spark_runtime.spark_internals.java import ChangingNumber, lit
-from graph_compiler.spark_runtime.spark_internals.plan_leaves import stream_sources
+from graph_compiler.spark_runtime.spark_internals.plan_leaves import StreamLeaf, is_same_object, stream_leaves
 from graph_compiler.staging.attempts.run_marker import moment
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -301,7 +301,7 @@ class _Stream:
     def _start(self, query: StreamQuery, sources: Mapping[int, ArrivingSource]) -> StreamingQuery:
         rows = self._rows_of_all()
         operators = self.run.evaluation.graph.operators
-        read = [(operators[id], sources[id]) for id in map(int, stream_sources(rows, SOURCE))]
+        read = [(operators[id], sources[id]) for id in (self._source_of(leaf, sources) for leaf in stream_leaves(rows))]
         uids = {each.node_id: each.uid for each in query.sources}
         found = list(dict.fromkeys(uids[operator.node_id] for operator, _ in read))
         if query.reads is None or found != list(dict.fromkeys(query.reads)):
@@ -318,6 +318,13 @@ class _Stream:
         if (continuous := self.task.region.continuous) is None:
             return writer.trigger(availableNow=True).start()
         return writer.trigger(processingTime=f"{continuous.interval_ms} milliseconds").start()
+
+    def _source_of(self, leaf: StreamLeaf, sources: Mapping[int, ArrivingSource]) -> int:
+        """Return the node of the source that a leaf of the query belongs to."""
+        if (name := leaf.option(SOURCE)) is not None:
+            return int(name)
+        own = ((id, source.leaf) for id, source in sources.items())
+        return next(id for id, one in own if one and is_same_object(self.spark, one.relation, leaf.relation))
 
     def _rows_of_all(self) -> DataFrame:
         """Return the rows of all outputs that sinks read, each in a column of its own if there are several."""

@@ -8,7 +8,7 @@ a `PythonRDD`, undocumented classes of Spark: 4.3.
 from __future__ import annotations
 
 import pickletools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,18 +118,53 @@ def plan_leaves(rows: DataFrame) -> list[PlanLeaf]:
     return [PlanLeaf(kind, listing_of(leaf), leaf) for kind, leaf in kinds if kind not in _REFERENCES]
 
 
-def stream_sources(rows: DataFrame, option: str) -> list[str]:
-    """Return an option of the sources that a stream reads, in the order of the plan: one that is read twice, twice.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamLeaf:
+    """What a stream reads: a format with options. `relation` is one object of Spark's, in whatever plan it is read."""
 
-    So Spark logs their offsets (`MicroBatchExecution`: 4.1 to 4.3). Sources of files are of version 1, Kafka's of 2.
+    format: str
+    options: Mapping[str, str]
+    relation: Any
+
+    @classmethod
+    def of(cls, leaf: PlanLeaf) -> StreamLeaf:
+        """Return that of a leaf. Sources of files are of version 1, Kafka's of 2."""
+        node = leaf.node
+        if leaf.kind == _STREAMS[1]:
+            return cls(format=str(node.sourceName()), options=dict(node.extraOptions()), relation=node.table())
+        source = node.dataSource()
+        pairs = {str(each._1()): str(each._2()) for each in elements(source.options().toSeq())}
+        return cls(format=str(source.className()), options=pairs, relation=source)
+
+    def option(self, name: str) -> str | None:
+        """Return an option, None without it: Spark does not look at the case of its name."""
+        return next((value for key, value in self.options.items() if key.lower() == name.lower()), None)
+
+
+def stream_leaves(rows: DataFrame) -> list[StreamLeaf]:
+    """Return what a stream reads, in the order of the plan: what is read twice is there twice.
+
+    So Spark logs their offsets (`MicroBatchExecution`: 4.1 to 4.3).
     """
-    found = []
-    for leaf in plan_leaves(rows):
-        if leaf.kind == _STREAMS[0]:
-            found.append(str(leaf.node.dataSource().options().apply(option)))
-        elif leaf.kind == _STREAMS[1]:
-            found.append(str(leaf.node.extraOptions().get(option)))
+    return [StreamLeaf.of(leaf) for leaf in plan_leaves(rows) if leaf.kind in _STREAMS]
+
+
+def steps_above(rows: DataFrame) -> set[str]:
+    """Return the classes of all nodes of a plan that are not leaves."""
+    found, waiting = set[str](), [analyzed_plan(rows)]
+    while waiting:
+        node = waiting.pop()
+        if below := elements(node.children()):
+            found.add(java_class_name(node))
+            waiting += below
     return found
+
+
+def is_same_object(spark: SparkSession, one: Any, other: Any) -> bool:
+    """Whether two references are to the same object of the JVM: `equals` of Scala's classes compares values."""
+    known = java_class(spark, "java.util.IdentityHashMap")()
+    known.put(one, True)
+    return bool(known.containsKey(other))
 
 
 def own_leaves(rows: DataFrame, inputs: Sequence[DataFrame]) -> list[PlanLeaf]:

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.extensions import load_spark_half
+from graph_compiler.spark_runtime.spark_internals.plan_leaves import StreamLeaf
 from graph_compiler.staging.store.staging_store import StagingStore
 
 SOURCE = "graph_compiler.source"
@@ -49,7 +50,12 @@ class ArrivingSource(ABC):
 
     @abstractmethod
     def read(self) -> DataFrame:
-        """Return its rows, as a stream, with the option SOURCE."""
+        """Return its rows, as a stream, with the option SOURCE if that can be set."""
+
+    @property
+    def leaf(self) -> StreamLeaf | None:
+        """What Spark reads for it, by which it is known in a plan; None if it is known by the option SOURCE."""
+        return None
 
     @abstractmethod
     def check_start(self, log: SourceLog, last: str | None) -> None:

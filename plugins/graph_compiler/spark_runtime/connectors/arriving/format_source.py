@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 
 from pyspark.sql import DataFrame, SparkSession
 
-from graph_compiler.declaration.connectors import Rate
+from graph_compiler.declaration.connectors import FunctionSource, Rate
+from graph_compiler.declaration.resources.application import secret_in_plain_text
 from graph_compiler.deployment.documents.stream import SourceFacts
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import SourceChangedError
-from graph_compiler.identifiers import counted
+from graph_compiler.identifiers import counted, listing
 from graph_compiler.spark_runtime.connectors.arriving.arriving_source import (
     SOURCE,
     ArrivingSource,
@@ -23,8 +25,13 @@ from graph_compiler.spark_runtime.connectors.arriving.arriving_source import (
     SourceLog,
     arriving_source,
 )
+from graph_compiler.spark_runtime.connectors.source import Found, as_declared
+from graph_compiler.spark_runtime.driver_process import call_function
+from graph_compiler.spark_runtime.spark_internals.plan_leaves import StreamLeaf, steps_above, stream_leaves
 from graph_compiler.staging.store.read_document import get_document
 
+_STEPS = frozenset({"Filter", "Project", "SubqueryAlias"})
+"""What a function may do with the rows of its stream: these see single rows."""
 _RATE = "rate-micro-batch"
 
 
@@ -91,6 +98,63 @@ def _compare(begun: Mapping[str, str], now: Mapping[str, str]) -> None:
         "  hint: a pipeline that starts from a savepoint of the stream continues with its offsets; `graph-compiler "
         "streams reset` begins a new stream, which reads all that is there: what is published stays"
     )
+
+
+@dataclass(slots=True, kw_only=True)
+class FunctionRows(ArrivingSource):
+    """The rows of a stream that a function returns, of whatever format."""
+
+    connector: FunctionSource
+    spark: SparkSession
+    name: str
+    _leaf: StreamLeaf | None = None
+
+    @property
+    def leaf(self) -> StreamLeaf | None:
+        """What the function reads."""
+        return self._leaf
+
+    def read(self) -> DataFrame:
+        """Return the rows that arrive; raises TypeError if the function returns something else."""
+        rows = call_function(self.connector.function.load(), self.spark)
+        if not isinstance(rows, DataFrame) or not rows.isStreaming:
+            what = "the rows of a batch" if isinstance(rows, DataFrame) else f"a {type(rows).__name__}"
+            raise TypeError(
+                f"{self.connector.function} returned {what}, and its source never ends\n"
+                "  allowed: a DataFrame of spark.readStream"
+            )
+        leaves, others = stream_leaves(rows), steps_above(rows) - _STEPS
+        if len(leaves) != 1 or others:
+            found = listing(sorted(others)) if others else f"{len(leaves)} streams"
+            raise TypeError(
+                f"{self.connector.function} returned more than the rows of one stream: {found}\n"
+                "  allowed: spark.readStream.format(…).load(), its columns, and a filter\n"
+                "  hint: what keeps state is an operator behind the source, so that its state is known by its uid"
+            )
+        self._leaf = leaves[0]
+        return as_declared(self.connector, Found(rows=rows, schema=rows.schema))
+
+    def check_start(self, log: SourceLog, last: str | None) -> None:
+        """Raise SourceChangedError if the function reads another format, or has other options.
+
+        Options are noted as digests, those that may be secrets not at all.
+        """
+        assert self._leaf is not None, "it was read"
+        noted = {
+            f"option '{name}'": sha256(value.encode()).hexdigest()[:16]
+            for name, value in self._leaf.options.items()
+            if secret_in_plain_text(name, name, value) is None
+        }
+        check_facts({"format": self._leaf.format, **noted}, log, last)
+
+    def of_batch(self, log: SourceLog, before: str | None, until: str | None) -> BatchInput:  # noqa: ARG002  # of the format
+        """Return that the format has the rows between two offsets."""
+        return KeptByFormat()
+
+
+@arriving_source.register
+def _(connector: FunctionSource, spark: SparkSession, name: str) -> ArrivingSource:
+    return FunctionRows(connector=connector, spark=spark, name=name)
 
 
 @arriving_source.register
