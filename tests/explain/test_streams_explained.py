@@ -1,10 +1,31 @@
 """What `explain` says of a stream."""
 
-from graph_compiler import Json, Parquet, StreamExecutionEnvironment, Text, TumblingEventTimeWindows
+from typing import Any
+
+import pytest
+
+from graph_compiler import (
+    Delta,
+    FunctionSource,
+    Iceberg,
+    Json,
+    Kafka,
+    Parquet,
+    Rate,
+    StreamExecutionEnvironment,
+    Text,
+    TumblingEventTimeWindows,
+)
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.connectors import Connector
+from graph_compiler.declaration.operators import Source
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.explain.text.plan_text import explain_text
+
+
+def source_of_a_test(spark: Any) -> Any:
+    """Return nothing: it is never called."""
 
 
 def test_a_stream_says_what_a_run_publishes_and_what_continues() -> None:
@@ -21,7 +42,8 @@ def test_a_stream_says_what_a_run_publishes_and_what_continues() -> None:
 
 
 def test_a_stream_says_its_watermark_and_where_late_rows_are() -> None:
-    env = StreamExecutionEnvironment("hours", config={"execution.runtime-mode": "AUTOMATIC"})
+    config = {"execution.runtime-mode": "AUTOMATIC", "execution.flush": "DATA_INTERVAL_END"}
+    env = StreamExecutionEnvironment("hours", config=config)
     rows = env.from_source(Json("/in", schema="at TIMESTAMP, k INT"), "rows", unbounded=True).uid("rows")
     marked = rows.assign_timestamps_and_watermarks("at", max_out_of_orderness="5 minutes").name("marked")
     windows = marked.key_by("k").window(TumblingEventTimeWindows("at", "1 hour")).side_output_late_data("late")
@@ -29,9 +51,29 @@ def test_a_stream_says_its_watermark_and_where_late_rows_are() -> None:
     hours.sink_to(Parquet("/out/hours"), mode="append").name("kept")
     hours.get_side_output("late").sink_to(Parquet("/out/late"), mode="append").name("late")
     said = explain_text(plan_of(compile_pipeline(env.pipeline())))
-    assert "    marked: its watermark is 5 minutes behind the latest 'at'" in said
+    of_the_run = "a run ends with that of the end of its data interval"
+    assert f"    marked: its watermark is 5 minutes behind the latest 'at'; {of_the_run}" in said
     assert "    hours: continues its state from batch to batch; rows that come too late are in 'late'" in said
     assert "    kept: adds each batch" in said
+
+
+@pytest.mark.parametrize(
+    "connector",
+    [
+        Json("/in", schema="id INT"),
+        Kafka("orders", bootstrap_servers="broker:9092"),
+        Iceberg("lake.shop.orders"),
+        Delta("/lake/orders"),
+        FunctionSource(source_of_a_test),
+        Rate(1),
+    ],
+    ids=lambda connector: type(connector).__name__,
+)
+def test_each_source_that_can_be_a_stream_says_what_arrives(connector: Connector) -> None:
+    assert list(connector.unbounded_problems()) == []
+    said = Source(connector, is_bounded=False).position_words()
+    assert said is not None
+    assert "None" not in said
 
 
 def test_a_batch_says_nothing_of_batches() -> None:

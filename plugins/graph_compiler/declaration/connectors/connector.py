@@ -369,6 +369,11 @@ def table_as_stream(connector: Connector, *chosen: str) -> Iterator[Problem]:
             allowed="on a stream: the rows of all commits, with the columns of the table",
             hint="without unbounded=True it ends, and has that part",
         )
+    if "{{" in str(connector.place) or "{%" in str(connector.place):
+        yield Problem(
+            message=f"it never ends, and is {connector.place}: each run could have another one",
+            allowed="a name or a path without templates",
+        )
 
 
 def why_only_read(connector: Connector, published: str) -> str | None:

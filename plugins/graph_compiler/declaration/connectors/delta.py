@@ -58,6 +58,7 @@ class Delta(Connector):
     table_format: ClassVar[TableFormat | None] = DELTA
     has_own_partitions: ClassVar[bool] = True
     when_read_twice: ClassVar[WhenReadTwice] = WhenReadTwice.SNAPSHOT
+    arrives_as: ClassVar[str | None] = "the rows of commits"
     path: str
     version: int | None = field(default=None, kw_only=True)
     timestamp: str | None = field(default=None, kw_only=True)

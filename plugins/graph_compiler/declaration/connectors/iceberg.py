@@ -75,6 +75,7 @@ class Iceberg(Connector):
     table_format: ClassVar[TableFormat | None] = ICEBERG
     has_own_partitions: ClassVar[bool] = True
     when_read_twice: ClassVar[WhenReadTwice] = WhenReadTwice.SNAPSHOT
+    arrives_as: ClassVar[str | None] = "the rows of commits"
     pairs: ClassVar[tuple[str, ...]] = ("catalog",)
     never_rendered: ClassVar[tuple[str, ...]] = ("schema", "on_schema_change")
     name: str

@@ -180,6 +180,7 @@ class FunctionSource(Connector):
     """
 
     spark_modules: ClassVar[tuple[str, ...]] = (*_SPARK_MODULES, _FORMATS)
+    arrives_as: ClassVar[str | None] = "rows"
     function: FunctionRef
 
     def __init__(

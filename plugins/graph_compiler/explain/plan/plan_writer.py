@@ -27,6 +27,7 @@ from graph_compiler.declaration.operators.known_columns import Known
 from graph_compiler.declaration.parameters.parameter import json_value
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS, SlotSharingGroup
+from graph_compiler.declaration.windows import Flush
 from graph_compiler.deployment.describe.fingerprints import fingerprints
 from graph_compiler.deployment.describe.region_descriptors import PipelineDescriptor, operator_ids, staged_results
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
@@ -60,6 +61,11 @@ from graph_compiler.identifiers import PIPELINES, OperatorId, RegionId, TaskName
 from graph_compiler.options.effective_options import effective_options
 
 _MOST_COLUMNS = 500
+_FLUSHED = {
+    Flush.NONE: "",
+    Flush.DATA_INTERVAL_END: "; a run ends with that of the end of its data interval",
+    Flush.END: "; a run ends with that of the end of time",
+}
 _CONTINUES = "continues its state from batch to batch"
 
 
@@ -122,27 +128,27 @@ def _operators(
             sink_columns=words if isinstance(node.operator, Sink) else None,
             waits_for_end=node.operator.outputs_only_after_end(),
             staged_once=once.get(node.id),
-            position=_position(node, stateful, queries.unbounded),
+            position=_position(node, stateful, queries.unbounded, compiled.options.flush),
             counted_apart=apart.get(node.id),
             delivery=delivery,
         )
 
 
-def _position(node: StreamNode, stateful: Set[int], unbounded: Set[int]) -> str | None:
+def _position(node: StreamNode, stateful: Set[int], unbounded: Set[int], flush: Flush) -> str | None:
     """Return what depends on earlier runs: of sources, and of operators and sinks whose rows never end."""
     if isinstance(node.operator, Source):
         return node.operator.position_words()
-    return _of_stream(node, stateful) if node.id in unbounded else None
+    return _of_stream(node, stateful, flush) if node.id in unbounded else None
 
 
-def _of_stream(node: StreamNode, stateful: Set[int]) -> str | None:
+def _of_stream(node: StreamNode, stateful: Set[int], flush: Flush) -> str | None:
     match node.operator:
         case Sink(mode=SinkMode.MERGE):
             return f"merges each batch by {listing(node.operator.keys)}"
         case Sink():
             return "adds each batch"
         case TimestampsAndWatermarks(time=time, max_out_of_orderness=length):
-            return f"its watermark is {length} behind the latest '{time}'"
+            return f"its watermark is {length} behind the latest '{time}'{_FLUSHED[flush]}"
         case WindowAggregate(late_data=str(tag)):
             return f"{_CONTINUES}; rows that come too late are in '{tag}'"
     return _CONTINUES if node.id in stateful else None
