@@ -126,6 +126,16 @@ def test_a_run_completes_the_windows_of_its_data_interval(tmp_path: Path, spark:
     assert hours(spark, tmp_path)[-1] == (48, 1)
 
 
+def test_an_interval_that_has_not_ended_makes_no_row_late(tmp_path: Path, spark: SparkSession) -> None:
+    runs = Runs(declared(HOURS, tmp_path, "DATA_INTERVAL_END"), tmp_path, spark, day="2999-01-01")
+    arrive(tmp_path, "1", 5, 70)
+    assert runs.run("of a day to come") == []
+    arrive(tmp_path, "2", 75)
+    runs.day = "2024-01-01"
+    assert runs.run("first") == []
+    assert hours(spark, tmp_path) == [(0, 1), (1, 2)]
+
+
 def test_a_stream_that_has_ended_refuses_new_rows(tmp_path: Path, spark: SparkSession) -> None:
     runs = Runs(declared(HOURS, tmp_path, "END"), tmp_path, spark)
     arrive(tmp_path, "1", 5, 70)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import ClassVar
 
@@ -92,6 +92,8 @@ _STATES_ON_DISK = {
     "RocksDBStateStoreProvider"
 }
 """Where Spark can keep the states of functions. It is noted in the checkpoint, which keeps its own."""
+_AHEAD = timedelta(minutes=5)
+"""By how much the clock of the scheduler may be ahead of the driver's."""
 _MOST_BATCHES = 200
 """How many of its batches, and of their actions, a report names: the last ones."""
 
@@ -241,13 +243,17 @@ class _Stream:
 
     def _flush(self) -> bool:
         """Whether a batch has begun that completes what waits for the watermark at which this run ends."""
-        until = self.task.flushed_until
+        until, now = self.task.flushed_until, datetime.now(UTC)
         if until is None and self.task.region.flush is not Flush.NONE:
             LOG.warning("the run has no data interval, so its end completes no window (execution.flush)")
         if until is None or self.watch.end is not None:
             return False
+        if until < END_OF_TIME_MS and moment(until / 1000) > now + _AHEAD:
+            words = "the run's data interval ends at %s, which is to come, so its end completes no window: later rows "
+            LOG.warning(words + "would be late (execution.flush)", moment(until / 1000).isoformat())
+            return False
         self.checkpoint.check()
-        self._repeated = begin_flush(self.store, self.checkpoint.folder, until, datetime.now(UTC))
+        self._repeated = begin_flush(self.store, self.checkpoint.folder, until, now)
         if self._repeated is None:
             return False
         end = "its end" if until == END_OF_TIME_MS else f"{moment(until / 1000):%Y-%m-%d %H:%M:%S} UTC"
