@@ -218,7 +218,7 @@ def _execute(
             computed_by=None if code is None else code.at_end(task.region),
             actual=metrics.actual(),
             increments=result.increments,
-            batches=result.batches,
+            batches=metrics.published(),
         )
     except BaseException as error:  # every exception is reported: a function may call sys.exit(0), too
         LOG.error("traceback of the failure:\n%s", redact(_traceback(), task))
@@ -238,7 +238,7 @@ def _failed(
     application_id: str | None,
     metrics: RegionMetrics | None = None,
 ) -> ExecutionReport:
-    """Return the report of a failure, with its progress; it has no outputs, since nothing is published."""
+    """Return the report of a failure, with its progress; it has no outputs, since only a stream's batches are there."""
     return ExecutionReport(
         version=VERSION,
         application_id=application_id,
@@ -250,6 +250,7 @@ def _failed(
         recomputed=(),
         failure=redacted_failure(explain_failure(error), task),
         actual=metrics.actual() if metrics else None,
+        batches=metrics.published() if metrics else (),
     )
 
 

@@ -24,6 +24,7 @@ from graph_compiler.deployment.documents.actual_execution import ActualExecution
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, RegionDescriptor
 from graph_compiler.deployment.documents.progress import VERSION, CurrentStep, ExecutionProgress
 from graph_compiler.deployment.documents.report import ActionMetrics, OperatorMetrics, Phase, VertexMetrics
+from graph_compiler.deployment.documents.stream import PublishedBatch
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.execution_learner import ExecutionLearner
 from graph_compiler.spark_runtime.region.region_graph import OperatorGraph, Output
@@ -57,6 +58,8 @@ class RegionMetrics:
     _counted: dict[Output, int] = field(default_factory=dict)
     _too_high: set[Output] = field(default_factory=set)
     _same_rows: list[tuple[Output, Output]] = field(default_factory=list)
+    published: Callable[[], tuple[PublishedBatch, ...]] = tuple
+    """Returns the batches that a stream has published, also one that fails."""
     _queries: ExecutedQueries | None = None
     """The listeners, while in `listening`."""
     _steps: list[CurrentStep] = field(default_factory=list)

@@ -276,3 +276,15 @@ def test_lists_may_be_rows_of_a_source_that_ends(env: StreamExecutionEnvironment
         {"a": [1], "b": [2]},
         {"a": [3], "b": [4]},
     ]
+
+
+def test_a_stream_that_ends_has_its_last_windows(pipeline_run: Run) -> None:
+    config = {"execution.runtime-mode": "AUTOMATIC", "execution.flush": "END"}
+    env = StreamExecutionEnvironment("sales", config=config)
+    arriving = env.from_source(Json("/nowhere", schema=SCHEMA), "rows", unbounded=True).uid("rows")
+    marked = arriving.assign_timestamps_and_watermarks("at", max_out_of_orderness="5 minutes")
+    windows = marked.key_by("word").window(TumblingEventTimeWindows("at", "10 minutes")).aggregate(n="count(*)")
+    append(windows.select(begin="window_start", n="n"), "windows")
+    run = pipeline_run(env, {"rows": [[at(1), at(2)], [at(12)]]})
+    assert [[row["n"] for row in batch.sink("windows").rows] for batch in run.batches][-1] == [1]
+    assert sorted(str(row["n"]) for row in run.sink("windows").rows) == ["1", "2"]

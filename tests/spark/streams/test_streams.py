@@ -408,6 +408,18 @@ def test_logs_of_many_batches_are_read_compacted(tmp_path: Path, spark: SparkSes
     assert "4.json was written again" in failure
 
 
+def test_a_run_that_fails_says_what_it_has_published(tmp_path: Path, spark: SparkSession) -> None:
+    (tmp_path / "in").mkdir()
+    for number, text in enumerate(("1,2", "1,x")):
+        (tmp_path / "in" / f"{number}.csv").write_text(f"id,n\n{text}\n")
+        os.utime(tmp_path / "in" / f"{number}.csv", (number, number))
+    source = Csv(f"{tmp_path}/in", schema="id INT, n INT", header=True, options={"maxFilesPerTrigger": "1"})
+    runs = copies(tmp_path, source, spark)
+    assert len(runs.run("one")) == 1
+    assert [(batch.number, batch.rows) for batch in runs.report().batches] == [(0, 1)]
+    assert rows(spark, tmp_path / "out") == [(1, 2)]
+
+
 def test_records_that_do_not_fit_fail_the_batch_and_then_the_next_run_has_them(
     tmp_path: Path, spark: SparkSession
 ) -> None:

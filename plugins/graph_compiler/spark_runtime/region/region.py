@@ -26,7 +26,6 @@ from graph_compiler.deployment.documents.report import (
     SourceFiles,
     UncomparedRead,
 )
-from graph_compiler.deployment.documents.stream import PublishedBatch
 from graph_compiler.errors import StagingError
 from graph_compiler.spark_runtime.connectors import SinkContext
 from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is, shared_snapshots
@@ -64,7 +63,6 @@ class RegionResult:
     uncompared: tuple[UncomparedRead, ...]
     schemas: tuple[OperatorSchema, ...]
     increments: tuple[ReadIncrement, ...] = ()
-    batches: tuple[PublishedBatch, ...] = ()
 
 
 def run_region(

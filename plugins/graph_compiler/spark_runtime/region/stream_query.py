@@ -159,6 +159,7 @@ def run_stream(
     stream = _Stream(
         task=task, store=store, run=run, seams=seams, checkpoint=checkpoint, spark=spark, passed=passed, watch=watch
     )
+    metrics.published = stream.published
     with watch.signs_of_life():
         stream.publish_all(query, sources)
     return RegionResult(
@@ -169,7 +170,6 @@ def run_stream(
         sources=(),
         uncompared=(),
         schemas=(*run.evaluation.source_schemas(), *stream.schemas),
-        batches=stream.published(),
     )
 
 
