@@ -57,6 +57,9 @@ FOLDER_ACCESS = "staging/store/test_folder_access.py"
 MISSING_FILES = "spark/connectors/test_missing_files.py"
 FUNCTION_SINKS = "spark/connectors/test_function_sinks.py"
 SHARED_RESULTS = "explain/test_shared_results.py"
+BATCH_LOG = "staging/streams/test_batch_log.py"
+FLUSHED = "spark/streams/test_flushed_streams.py"
+OF_FUNCTIONS = "spark/streams/test_streams_of_functions.py"
 SEVERAL_PATHS = "spark/connectors/test_several_paths.py"
 PARAMETER_TYPES = "spark/operators/test_types_of_parameters.py"
 REPLAYED = "spark/region/test_replayed_inputs.py"
@@ -1610,5 +1613,44 @@ FAULTS = (
         ),
         found_by="spark/region/test_computed_once.py::"
         "test_a_report_that_cannot_be_analysed_fails_before_rows_are_computed",
+    ),
+    _fault(
+        171,
+        "a flush begins while a batch is not committed",
+        ("begin_flush", 'last is None or last != last_batch(store, f"{checkpoint}/commits")', "last is None"),
+        found_by=f"{BATCH_LOG}::test_a_flush_is_a_batch_without_rows_and_with_the_watermark",
+    ),
+    _fault(
+        172,
+        "rows that arrive after the end of a stream are late without a word",
+        ("check_not_ended", 'before is None or before["batchWatermarkMs"] != END_OF_TIME_MS', "True"),
+        found_by=(
+            f"{BATCH_LOG}::test_only_a_batch_with_something_new_is_refused_after_the_end",
+            f"{FLUSHED}::test_a_stream_that_has_ended_refuses_new_rows",
+        ),
+    ),
+    _fault(
+        173,
+        "a worker that starts no Spark leaves windows that the end of the run completes",
+        ("nothing_arrived", "until is not None and watermark_of(store, checkpoint, batch) < until", "False"),
+        found_by=f"{BATCH_LOG}::test_what_waits_for_the_watermark_is_for_spark",
+    ),
+    _fault(
+        174,
+        "a run for a day to come makes all rows until then late",
+        ("_Stream._flush", "until < END_OF_TIME_MS and moment(until / 1000) > now + _AHEAD", "False"),
+        found_by=f"{FLUSHED}::test_an_interval_that_has_not_ended_makes_no_row_late",
+    ),
+    _fault(
+        175,
+        "the stream of a function continues in another folder, by the offsets of the first",
+        ("FunctionRows.check_start", ", **noted}, log, last)", "}, log, last)"),
+        found_by=f"{OF_FUNCTIONS}::test_another_place_is_refused",
+    ),
+    _fault(
+        176,
+        "two functions' streams have each other's offsets",
+        ("_Stream._source_of", "if one and is_same_object(self.spark, one.relation, leaf.relation)", "if one"),
+        found_by=f"{OF_FUNCTIONS}::test_each_source_has_its_own_offsets",
     ),
 )
