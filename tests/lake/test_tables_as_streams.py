@@ -44,7 +44,8 @@ class World:
         return f"{self.lake.name}.db.read" if self.format == "iceberg" else f"delta.`{self.folder}/read`"
 
     def create(self) -> None:
-        self.lake.use()
+        if self.format == "iceberg":
+            self.lake.use()
         self.spark.sql(f"CREATE TABLE {self.name} ({COLUMNS}) USING {self.format}")
 
     def table(self, **settings: Any) -> Iceberg | Delta:
