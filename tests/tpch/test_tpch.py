@@ -10,18 +10,27 @@ from tests.conftest import SHUFFLE_MODES, with_options
 from tests.harness.reference import Row, assert_same_rows, published
 from tests.tpch.conftest import RunTasks
 from tests.tpch.queries.q01 import PRICING_SUMMARY
+from tests.tpch.queries.q02 import MINIMUM_COST
 from tests.tpch.queries.q03 import SHIPPING_PRIORITY
 from tests.tpch.queries.q04 import ORDER_PRIORITY
 from tests.tpch.queries.q05 import LOCAL_SUPPLIERS
 from tests.tpch.queries.q06 import REVENUE_CHANGE
+from tests.tpch.queries.q07 import VOLUME_SHIPPING
+from tests.tpch.queries.q08 import MARKET_SHARE
+from tests.tpch.queries.q09 import PROFIT
 from tests.tpch.queries.q10 import RETURNED_ITEMS
 from tests.tpch.queries.q11 import IMPORTANT_STOCK
 from tests.tpch.queries.q12 import SHIPPING_MODES
 from tests.tpch.queries.q13 import CUSTOMER_DISTRIBUTION
 from tests.tpch.queries.q14 import PROMOTION_EFFECT
 from tests.tpch.queries.q15 import TOP_SUPPLIER
+from tests.tpch.queries.q16 import SUPPLIERS_OF_PARTS
+from tests.tpch.queries.q17 import SMALL_QUANTITIES
 from tests.tpch.queries.q18 import LARGE_VOLUMES
+from tests.tpch.queries.q19 import DISCOUNTED_REVENUE
+from tests.tpch.queries.q20 import PROMOTION
 from tests.tpch.queries.q21 import WAITING_SUPPLIERS
+from tests.tpch.queries.q22 import OPPORTUNITIES
 from tests.tpch.queries.reports import REPORTS, REPORTS_IN_ONE_TASK
 from tests.tpch.query import Query
 from tests.tpch.tables import SCHEMAS, answer, write_tables
@@ -42,6 +51,15 @@ QUERIES = {
     "q15": TOP_SUPPLIER,
     "q18": LARGE_VOLUMES,
     "q21": WAITING_SUPPLIERS,
+    "q02": MINIMUM_COST,
+    "q07": VOLUME_SHIPPING,
+    "q08": MARKET_SHARE,
+    "q09": PROFIT,
+    "q16": SUPPLIERS_OF_PARTS,
+    "q17": SMALL_QUANTITIES,
+    "q19": DISCOUNTED_REVENUE,
+    "q20": PROMOTION,
+    "q22": OPPORTUNITIES,
     "reports": REPORTS,
     "reports in one task": REPORTS_IN_ONE_TASK,
 }
