@@ -1622,7 +1622,7 @@ FAULTS = (
     ),
     _fault(
         172,
-        "rows that arrive after the end of a stream are late without a word",
+        "rows that arrive after the end of a stream are late, and no run fails",
         ("check_not_ended", 'before is None or before["batchWatermarkMs"] != END_OF_TIME_MS', "True"),
         found_by=(
             f"{BATCH_LOG}::test_only_a_batch_with_something_new_is_refused_after_the_end",
