@@ -45,6 +45,16 @@ class BatchInput(ABC):
         """Raise an error if it is not any more what the batch was to have."""
 
 
+class KeptByFormat(BatchInput):
+    """Rows of a batch that only their format can look at."""
+
+    def check(self) -> None:
+        """Raise nothing."""
+
+    def check_unchanged(self) -> None:
+        """Raise nothing."""
+
+
 class ArrivingSource(ABC):
     """A source that never ends, in one execution."""
 
@@ -64,9 +74,9 @@ class ArrivingSource(ABC):
         `last` is the source's offset of the last batch that was logged, in JSON.
         """
 
-    @abstractmethod
-    def of_batch(self, log: SourceLog, before: str | None, until: str | None) -> BatchInput:
-        """Return what it has for a batch between two offsets."""
+    def of_batch(self, log: SourceLog, before: str | None, until: str | None) -> BatchInput:  # noqa: ARG002  # of the format
+        """Return what it has for a batch between two offsets: by default, rows that only its format can look at."""
+        return KeptByFormat()
 
     def explained(self, words: str) -> GraphCompilerError | None:  # noqa: ARG002  # of those that Spark reads alone
         """Return what a failure of the query, in Spark's words, says of this source; None if it is about others."""

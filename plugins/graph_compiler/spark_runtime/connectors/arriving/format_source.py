@@ -21,7 +21,6 @@ from graph_compiler.identifiers import counted, listing
 from graph_compiler.spark_runtime.connectors.arriving.arriving_source import (
     SOURCE,
     ArrivingSource,
-    BatchInput,
     SourceLog,
     arriving_source,
 )
@@ -55,20 +54,6 @@ class FormatRows(ArrivingSource):
     def check_start(self, log: SourceLog, last: str | None) -> None:
         """Raise SourceChangedError if the stream has begun with other facts."""
         check_facts(self.facts, log, last)
-
-    def of_batch(self, log: SourceLog, before: str | None, until: str | None) -> BatchInput:  # noqa: ARG002  # of the format
-        """Return that the format has the rows between two offsets."""
-        return KeptByFormat()
-
-
-class KeptByFormat(BatchInput):
-    """Rows of a batch that only their format can look at."""
-
-    def check(self) -> None:
-        """Raise nothing."""
-
-    def check_unchanged(self) -> None:
-        """Raise nothing."""
 
 
 def check_facts(facts: Mapping[str, str], log: SourceLog, last: str | None) -> None:
@@ -146,10 +131,6 @@ class FunctionRows(ArrivingSource):
             if secret_in_plain_text(name, name, value) is None
         }
         check_facts({"format": self._leaf.format, **noted}, log, last)
-
-    def of_batch(self, log: SourceLog, before: str | None, until: str | None) -> BatchInput:  # noqa: ARG002  # of the format
-        """Return that the format has the rows between two offsets."""
-        return KeptByFormat()
 
 
 @arriving_source.register

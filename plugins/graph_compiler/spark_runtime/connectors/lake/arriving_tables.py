@@ -18,11 +18,10 @@ from graph_compiler.errors import GraphCompilerError, SourceChangedError
 from graph_compiler.spark_runtime.connectors.arriving.arriving_source import (
     SOURCE,
     ArrivingSource,
-    BatchInput,
     SourceLog,
     arriving_source,
 )
-from graph_compiler.spark_runtime.connectors.arriving.format_source import KeptByFormat, check_facts
+from graph_compiler.spark_runtime.connectors.arriving.format_source import check_facts
 from graph_compiler.spark_runtime.connectors.lake.delta import by_path, existing
 from graph_compiler.spark_runtime.connectors.lake.formats import TableFormatError
 from graph_compiler.spark_runtime.connectors.lake.iceberg_source import loaded
@@ -65,10 +64,6 @@ class IcebergCommits(ArrivingSource):
                 "those that are added"
             )
 
-    def of_batch(self, log: SourceLog, before: str | None, until: str | None) -> BatchInput:  # noqa: ARG002  # of the format
-        """Return that the format has the rows between two offsets."""
-        return KeptByFormat()
-
     def explained(self, words: str) -> GraphCompilerError | None:
         """Return what a failure of the query says of the table, None if it is about something else."""
         if found := _CHANGED.search(words):
@@ -100,10 +95,6 @@ class DeltaCommits(ArrivingSource):
         """Raise SourceChangedError for another table in this place."""
         table = existing(by_path(self.connector, self.spark), self.spark)
         check_facts({"format": "delta", "table": table.id}, log, last)
-
-    def of_batch(self, log: SourceLog, before: str | None, until: str | None) -> BatchInput:  # noqa: ARG002  # of the format
-        """Return that the format has the rows between two offsets."""
-        return KeptByFormat()
 
     def explained(self, words: str) -> GraphCompilerError | None:
         """Return what a failure of the query says of the table, None if it is about something else."""
