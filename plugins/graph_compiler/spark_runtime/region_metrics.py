@@ -55,11 +55,11 @@ class RegionMetrics:
     """Rows of the staged results that were read."""
     is_brief: bool = False
     """Whether only what writes rows is measured: a stream evaluates the same for each of its batches."""
+    published: Callable[[], tuple[PublishedBatch, ...]] = tuple
+    """Returns the batches that a stream has published, also one that fails."""
     _counted: dict[Output, int] = field(default_factory=dict)
     _too_high: set[Output] = field(default_factory=set)
     _same_rows: list[tuple[Output, Output]] = field(default_factory=list)
-    published: Callable[[], tuple[PublishedBatch, ...]] = tuple
-    """Returns the batches that a stream has published, also one that fails."""
     _queries: ExecutedQueries | None = None
     """The listeners, while in `listening`."""
     _steps: list[CurrentStep] = field(default_factory=list)

@@ -360,10 +360,10 @@ def read_by(connector: Connector) -> list[str]:
     return [name for name, value in given if value is not None and value is not False]
 
 
-def table_as_stream(connector: Connector, *chosen: str) -> Iterator[Problem]:
-    """Yield why a table of a format cannot be a stream; `chosen` are the fields that choose a part of it."""
-    given = [name for name in (*chosen, "schema", "on_schema_change") if getattr(connector, name) not in (None, False)]
-    if given:
+def table_as_stream(connector: Connector) -> Iterator[Problem]:
+    """Yield why a table of a format cannot be a stream."""
+    columns = [name for name in ("schema", "on_schema_change") if getattr(connector, name) is not None]
+    if given := [*read_by(connector), *columns]:
         yield Problem(
             message=f"it never ends, and has {listing(given)}",
             allowed="on a stream: the rows of all commits, with the columns of the table",

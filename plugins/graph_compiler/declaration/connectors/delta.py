@@ -50,10 +50,7 @@ class Delta(Connector):
     missing table is created, with the columns of the rows and folders for `partitioned_by`.
     """
 
-    spark_modules: ClassVar[tuple[str, ...]] = (
-        "graph_compiler.spark_runtime.connectors.lake.delta",
-        "graph_compiler.spark_runtime.connectors.lake.arriving_tables",
-    )
+    spark_modules: ClassVar[tuple[str, ...]] = ("graph_compiler.spark_runtime.connectors.lake.delta",)
     sink_modes: ClassVar[tuple[SinkMode, ...]] = tuple(SinkMode)
     table_format: ClassVar[TableFormat | None] = DELTA
     has_own_partitions: ClassVar[bool] = True
@@ -94,7 +91,7 @@ class Delta(Connector):
 
     def unbounded_problems(self) -> Iterator[Problem]:
         """Yield what chooses a part of the table: a stream has the rows of all commits."""
-        yield from table_as_stream(self, "version", "timestamp", "since", "changes")
+        yield from table_as_stream(self)
 
     def why_not_writable(self) -> str | None:
         return why_only_read(self, "commits the next version")

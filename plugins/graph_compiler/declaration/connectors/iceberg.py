@@ -69,7 +69,6 @@ class Iceberg(Connector):
     spark_modules: ClassVar[tuple[str, ...]] = (
         "graph_compiler.spark_runtime.connectors.lake.iceberg_source",
         "graph_compiler.spark_runtime.connectors.lake.iceberg_sink",
-        "graph_compiler.spark_runtime.connectors.lake.arriving_tables",
     )
     sink_modes: ClassVar[tuple[SinkMode, ...]] = tuple(SinkMode)
     table_format: ClassVar[TableFormat | None] = ICEBERG
@@ -136,7 +135,7 @@ class Iceberg(Connector):
 
     def unbounded_problems(self) -> Iterator[Problem]:
         """Yield what chooses a part of the table: a stream has the rows of all commits."""
-        yield from table_as_stream(self, "version", "timestamp", "since", "changes")
+        yield from table_as_stream(self)
 
     def what_arrives(self) -> Iceberg:
         """Return it without the properties of its catalog: another server may have the table."""

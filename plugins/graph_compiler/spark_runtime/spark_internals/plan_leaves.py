@@ -8,7 +8,7 @@ a `PythonRDD`, undocumented classes of Spark: 4.3.
 from __future__ import annotations
 
 import pickletools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,27 +118,37 @@ def plan_leaves(rows: DataFrame) -> list[PlanLeaf]:
     return [PlanLeaf(kind, listing_of(leaf), leaf) for kind, leaf in kinds if kind not in _REFERENCES]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class StreamLeaf:
-    """What a stream reads: a format with options. `relation` is one object of Spark's, in whatever plan it is read."""
+    """What a stream reads: a format with options. Sources of files are of version 1, Kafka's of 2."""
 
-    format: str
-    options: Mapping[str, str]
-    relation: Any
+    node: Any
+    is_first_version: bool
 
-    @classmethod
-    def of(cls, leaf: PlanLeaf) -> StreamLeaf:
-        """Return that of a leaf. Sources of files are of version 1, Kafka's of 2."""
-        node = leaf.node
-        if leaf.kind == _STREAMS[1]:
-            return cls(format=str(node.sourceName()), options=dict(node.extraOptions()), relation=node.table())
-        source = node.dataSource()
-        pairs = {str(each._1()): str(each._2()) for each in elements(source.options().toSeq())}
-        return cls(format=str(source.className()), options=pairs, relation=source)
+    @property
+    def relation(self) -> Any:
+        """One object of Spark's, in whatever plan it is read."""
+        return self.node.dataSource() if self.is_first_version else self.node.table()
+
+    @property
+    def format(self) -> str:
+        """The name of its format, or its class."""
+        return str(self.relation.className() if self.is_first_version else self.node.sourceName())
+
+    @property
+    def options(self) -> dict[str, str]:
+        """All its options, also those that the format does not know."""
+        if not self.is_first_version:
+            return dict(self.node.extraOptions())
+        return {str(each._1()): str(each._2()) for each in elements(self.relation.options().toSeq())}
 
     def option(self, name: str) -> str | None:
-        """Return an option, None without it: Spark does not look at the case of its name."""
-        return next((value for key, value in self.options.items() if key.lower() == name.lower()), None)
+        """Return one option, None without it."""
+        if not self.is_first_version:
+            found = self.node.extraOptions().get(name)
+            return None if found is None else str(found)
+        options = self.relation.options()
+        return str(options.apply(name)) if options.contains(name) else None
 
 
 def stream_leaves(rows: DataFrame) -> list[StreamLeaf]:
@@ -146,7 +156,8 @@ def stream_leaves(rows: DataFrame) -> list[StreamLeaf]:
 
     So Spark logs their offsets (`MicroBatchExecution`: 4.1 to 4.3).
     """
-    return [StreamLeaf.of(leaf) for leaf in plan_leaves(rows) if leaf.kind in _STREAMS]
+    leaves = (leaf for leaf in plan_leaves(rows) if leaf.kind in _STREAMS)
+    return [StreamLeaf(leaf.node, is_first_version=leaf.kind == _STREAMS[0]) for leaf in leaves]
 
 
 def steps_above(rows: DataFrame) -> set[str]:

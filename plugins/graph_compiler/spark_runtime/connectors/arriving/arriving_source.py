@@ -22,6 +22,11 @@ from graph_compiler.staging.store.staging_store import StagingStore
 SOURCE = "graph_compiler.source"
 """An option that no reader of Spark has: by it, the sources that Spark numbers are known."""
 
+BEGIN_AGAIN = (
+    "`graph-compiler streams reset` begins a new stream, which reads all that is there: what is published stays"
+)
+"""The hint for a stream that cannot continue."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceLog:

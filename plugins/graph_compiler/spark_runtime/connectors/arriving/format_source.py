@@ -19,6 +19,7 @@ from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import SourceChangedError
 from graph_compiler.identifiers import counted, listing
 from graph_compiler.spark_runtime.connectors.arriving.arriving_source import (
+    BEGIN_AGAIN,
     SOURCE,
     ArrivingSource,
     SourceLog,
@@ -80,8 +81,7 @@ def _compare(begun: Mapping[str, str], now: Mapping[str, str]) -> None:
         f"its {first} is {is_now}, and was {was} when the stream began{others}: its offsets could be "
         "those of other rows\n"
         f"  allowed: {first} as it was\n"
-        "  hint: a pipeline that starts from a savepoint of the stream continues with its offsets; `graph-compiler "
-        "streams reset` begins a new stream, which reads all that is there: what is published stays"
+        f"  hint: a pipeline that starts from a savepoint of the stream continues with its offsets; {BEGIN_AGAIN}"
     )
 
 

@@ -21,6 +21,7 @@ from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import GraphCompilerError, SourceChangedError
 from graph_compiler.identifiers import counted
 from graph_compiler.spark_runtime.connectors.arriving.arriving_source import (
+    BEGIN_AGAIN,
     SOURCE,
     ArrivingSource,
     BatchInput,
@@ -117,8 +118,7 @@ class KafkaTopics(ArrivingSource):
             raise SourceChangedError(
                 f"topic {other[0]} was removed and created again since the stream has begun: Spark would read it from "
                 "the offset on that the old one had, and leave out what is before that\n"
-                "  hint: `graph-compiler streams reset` begins a new stream, which reads all that is there: what is "
-                "published stays"
+                f"  hint: {BEGIN_AGAIN}"
             )
         return TopicIds(ids=tuple(sorted({**known, **now}.items())))
 

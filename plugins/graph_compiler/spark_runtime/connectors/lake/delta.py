@@ -1,4 +1,4 @@
-"""Read a version of a Delta table, and publish rows to one, by one commit that Delta makes once.
+"""Read a version of a Delta table, or its commits as they arrive, and publish rows to one, by one commit made once.
 
     check     columns are compared with the table's, rows with its constraints
     prepare   rows are written to the staging root, and counted
@@ -12,6 +12,7 @@ the log; a commit of others in between is no conflict, since the rows are applie
 
 from __future__ import annotations
 
+import re
 import secrets
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -28,11 +29,23 @@ from graph_compiler.declaration.connectors.delta import CHANGE_FEED, COMPUTED, D
 from graph_compiler.declaration.connectors.files import plain_place
 from graph_compiler.declaration.operators import Merge, Sink
 from graph_compiler.deployment.documents.report import PublishedCommit
-from graph_compiler.errors import PublicationConflictError, PublicationError, PublicationPendingError
+from graph_compiler.errors import (
+    GraphCompilerError,
+    PublicationConflictError,
+    PublicationError,
+    PublicationPendingError,
+)
 from graph_compiler.extensions import UNSAID
 from graph_compiler.identifiers import OperatorId, quoted
 from graph_compiler.spark_runtime.columns.alignment import all_nullable
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
+from graph_compiler.spark_runtime.connectors.arriving.arriving_source import (
+    SOURCE,
+    ArrivingSource,
+    SourceLog,
+    arriving_source,
+)
+from graph_compiler.spark_runtime.connectors.arriving.format_source import check_facts
 from graph_compiler.spark_runtime.connectors.lake.formats import (
     MERGED,
     READ_ALL,
@@ -41,6 +54,7 @@ from graph_compiler.spark_runtime.connectors.lake.formats import (
     TableFormatError,
     add_columns,
     as_inserted,
+    changes_of_a_stream,
     check_format,
     not_replaceable,
     other_changes,
@@ -81,6 +95,8 @@ SETTINGS = {
 }
 """What an application has to be started with."""
 _ERRORS = (Py4JError, PySparkException)
+_CHANGED = re.compile(r"DELTA_SOURCE_(?:TABLE_)?IGNORE_(?:CHANGES|DELETE).* at version (\d+)", re.DOTALL)
+"""What Delta says when a commit has changed rows that a stream reads."""
 _MOST_TRIES = 20
 """How often a commit is tried, if others commit to the table at the same time."""
 _CONSTRAINT = "delta.constraints."
@@ -91,7 +107,7 @@ _SESSION = "spark.databricks.delta.write."
 @read.register
 def _(connector: Delta, reading: Reading) -> Found:
     connector = by_path(connector, reading.spark)
-    table = existing(connector, reading.spark)
+    table = _existing(connector, reading.spark)
     try:
         rows = _rows(connector, table)
     except AnalysisException as error:
@@ -143,12 +159,11 @@ def _since(connector: Delta, table: DeltaTable, since: int, until: int) -> DataF
 
 @read_commit.register
 def _(connector: Delta, spark: SparkSession) -> ReadCommit:
-    table = existing(by_path(connector, spark), spark)
+    table = _existing(by_path(connector, spark), spark)
     return ReadCommit(kind="version", table=table.id, commit=table.version)
 
 
-def existing(connector: Delta, spark: SparkSession) -> DeltaTable:
-    """Return a table, by its path, that is there; raises TableFormatError."""
+def _existing(connector: Delta, spark: SparkSession) -> DeltaTable:
     table = DeltaTable.load(spark, connector.path)
     if not table.exists:
         raise TableFormatError(f"{connector.place} is no Delta table: it has no log, or does not exist")
@@ -530,3 +545,33 @@ def _with_named_commits(spark: SparkSession, commit: str) -> SparkSession:
     for key, value in (("txnAppId", commit), ("txnVersion", "0")):
         session.conf.set(f"{_SESSION}{key}", value)
     return session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeltaCommits(ArrivingSource):
+    """The commits of a table, in one execution."""
+
+    connector: Delta
+    spark: SparkSession
+    name: str
+
+    def read(self) -> DataFrame:
+        """Return the rows that are there, and those that commits add."""
+        found = by_path(self.connector, self.spark)
+        _existing(found, self.spark)
+        return self.spark.readStream.format("delta").option(SOURCE, self.name).load(found.path)
+
+    def check_start(self, log: SourceLog, last: str | None) -> None:
+        """Raise SourceChangedError for another table in this place."""
+        table = _existing(by_path(self.connector, self.spark), self.spark)
+        check_facts({"format": "delta", "table": table.id}, log, last)
+
+    def explained(self, words: str) -> GraphCompilerError | None:
+        """Return what a failure of the query says of the table, None if it is about something else."""
+        found = _CHANGED.search(words)
+        return changes_of_a_stream(self.connector.place, f"version {found[1]}") if found else None
+
+
+@arriving_source.register
+def _(connector: Delta, spark: SparkSession, name: str) -> ArrivingSource:
+    return DeltaCommits(connector=connector, spark=spark, name=name)

@@ -17,10 +17,11 @@ from pyspark.sql.types import StructType
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector, SinkMode
 from graph_compiler.declaration.connectors.connector import ChangeKind, other_partitions
-from graph_compiler.errors import GraphCompilerError, PublicationError
+from graph_compiler.errors import GraphCompilerError, PublicationError, SourceChangedError
 from graph_compiler.identifiers import counted, quoted
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.columns.schema_change import find_changes
+from graph_compiler.spark_runtime.connectors.arriving.arriving_source import BEGIN_AGAIN
 from graph_compiler.spark_runtime.spark_internals.java import lit
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.publications import GIVEN_UP, Publication
@@ -96,6 +97,16 @@ def other_changes(place: str | None, commit: str) -> TableFormatError:
         f"{place} is read for the rows that were added, and {commit} has changed or removed rows\n"
         "  allowed: changes=True, which reads all changes, with their kind\n"
         f"  hint: {READ_ALL}"
+    )
+
+
+def changes_of_a_stream(place: str | None, commit: str) -> SourceChangedError:
+    """Return the error of a stream of added rows, of a table whose rows were changed."""
+    return SourceChangedError(
+        f"{place}: {commit} has changed or removed rows, and a stream has only rows that are added\n"
+        "  allowed: tables to which rows are appended, and whose files are compacted\n"
+        "  hint: a batch pipeline, with only_new=True and changes=True, has what was changed and removed, too; "
+        f"{BEGIN_AGAIN}"
     )
 
 

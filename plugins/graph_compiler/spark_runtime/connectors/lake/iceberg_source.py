@@ -1,8 +1,16 @@
-"""Read a snapshot of an Iceberg table; which catalogs and versions a driver needs for that."""
+"""Read a snapshot of an Iceberg table, or its commits as they arrive; which catalogs and versions that needs.
+
+On a stream, Iceberg fails if a commit has changed or removed rows, or if commits are gone that were not read yet. It
+begins with the oldest snapshot that it has, and would leave out the rows of those that have expired before the stream
+began; and it reads a table that was created again from the old one's snapshot on. Both are found here.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pyspark.sql import DataFrame, SparkSession
@@ -10,12 +18,22 @@ from pyspark.sql.functions import col, create_map, lower
 
 from graph_compiler.declaration.connectors.connector import NO_COMMIT
 from graph_compiler.declaration.connectors.iceberg import CATALOG_SETTINGS, Iceberg, unnumbered_commits
+from graph_compiler.errors import GraphCompilerError, SourceChangedError
 from graph_compiler.identifiers import listing, quoted
+from graph_compiler.spark_runtime.connectors.arriving.arriving_source import (
+    BEGIN_AGAIN,
+    SOURCE,
+    ArrivingSource,
+    SourceLog,
+    arriving_source,
+)
+from graph_compiler.spark_runtime.connectors.arriving.format_source import check_facts
 from graph_compiler.spark_runtime.connectors.lake.formats import (
     READ_ALL,
     ReadCommit,
     TableFormatError,
     as_inserted,
+    changes_of_a_stream,
     check_format,
     other_changes,
     read_commit,
@@ -33,13 +51,17 @@ from graph_compiler.tested_versions import ICEBERG
 
 _APPEND, _REPLACE = "append", "replace"
 """Iceberg's words for commits that only add rows, and that only move them to other files."""
+_BEGIN, _CHECKSUM_OF_BEGIN = "offsets/0", "offsets/.0.crc"
+"""Where Iceberg keeps the offset with which a stream began (`SparkMicroBatchStream.InitialOffsetStore`: 1.12)."""
+_CHANGED = re.compile(r"Cannot process (?:\w+) snapshot: (\d+)")
+_GONE = re.compile(r"Cannot load current offset at snapshot (\d+)|Cannot find snapshot after (\d+)")
 _CATALOG = "org.apache.iceberg.spark.SparkCatalog"
 
 
 @read.register
 def _(connector: Iceberg, reading: Reading) -> Found:
     spark = reading.spark
-    table = loaded(connector, spark)
+    table = _loaded(connector, spark)
     snapshot = _snapshot(connector, table)
     if snapshot is None:  # without one, a query would read what comes later
         rows = spark.createDataFrame([], spark.table(connector.sql_name).schema)
@@ -95,11 +117,11 @@ def _numbers(connector: Iceberg, commits: Sequence[TableCommit]) -> dict[int, in
 
 @read_commit.register
 def _(connector: Iceberg, spark: SparkSession) -> ReadCommit:
-    table = loaded(connector, spark)
+    table = _loaded(connector, spark)
     return ReadCommit(kind="snapshot", table=table.uuid, commit=table.snapshot)
 
 
-def loaded(connector: Iceberg, spark: SparkSession) -> IcebergTable:
+def _loaded(connector: Iceberg, spark: SparkSession) -> IcebergTable:
     """Return a table that is there; raises TableFormatError."""
     connect(connector, spark)
     if not spark.catalog.tableExists(connector.sql_name):
@@ -163,3 +185,60 @@ def _named(connector: Iceberg, table: IcebergTable, name: str | int) -> int:
             f"{connector.place} has no version {version}\n  allowed: {refs}, or the id of a snapshot that it still has"
         )
     return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IcebergCommits(ArrivingSource):
+    """The commits of a table, in one execution."""
+
+    connector: Iceberg
+    spark: SparkSession
+    name: str
+
+    def read(self) -> DataFrame:
+        """Return the rows that commits add, from the oldest snapshot on."""
+        _loaded(self.connector, self.spark)
+        return self.spark.readStream.format("iceberg").option(SOURCE, self.name).load(self.connector.sql_name)
+
+    def check_start(self, log: SourceLog, last: str | None) -> None:
+        """Raise SourceChangedError for another table of this name, TableFormatError if rows are in no snapshot."""
+        table = _loaded(self.connector, self.spark)
+        check_facts({"format": "iceberg", "table": table.uuid}, log, last)
+        if last is not None:
+            _move_begin(log, json.loads(last))
+        elif (expired := table.expired_before()) is not None:
+            raise TableFormatError(
+                f"{self.connector.place} has no snapshots from before {expired} any more: they have expired, and a "
+                "stream would leave out the rows that they added\n"
+                "  allowed: a new stream of a table that has all its snapshots\n"
+                "  hint: only_new=True in place of unbounded=True reads all rows that are there, and then, run by run, "
+                "those that are added"
+            )
+
+    def explained(self, words: str) -> GraphCompilerError | None:
+        """Return what a failure of the query says of the table, None if it is about something else."""
+        if found := _CHANGED.search(words):
+            return changes_of_a_stream(self.connector.place, f"snapshot {found[1]}")
+        if found := _GONE.search(words):
+            return SourceChangedError(
+                f"{self.connector.place} does not know any more what was committed after snapshot "
+                f"{found[1] or found[2]}: snapshots have expired that no run has read, or it was rolled back\n"
+                f"  allowed: snapshots that are kept longer than the time between two runs\n  hint: {BEGIN_AGAIN}"
+            )
+        return None
+
+
+def _move_begin(log: SourceLog, last: dict[str, int]) -> None:
+    """Let Iceberg look for what is new from the snapshot on that was read last.
+
+    It would look from that on with which the stream began, and fail when that one has expired; and it fails if it finds
+    nothing at all. So it finds the files of this snapshot, which are read already.
+    """
+    if last["position"] > 0:
+        log.store.delete(f"{log.folder}/{_CHECKSUM_OF_BEGIN}")
+        log.store.put(f"{log.folder}/{_BEGIN}", json.dumps({**last, "position": 0}).encode())
+
+
+@arriving_source.register
+def _(connector: Iceberg, spark: SparkSession, name: str) -> ArrivingSource:
+    return IcebergCommits(connector=connector, spark=spark, name=name)
