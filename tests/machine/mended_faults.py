@@ -58,6 +58,7 @@ MISSING_FILES = "spark/connectors/test_missing_files.py"
 FUNCTION_SINKS = "spark/connectors/test_function_sinks.py"
 SHARED_RESULTS = "explain/test_shared_results.py"
 BATCH_LOG = "staging/streams/test_batch_log.py"
+FOLDED = "staging/publications/test_folded_batches.py"
 FLUSHED = "spark/streams/test_flushed_streams.py"
 OF_FUNCTIONS = "spark/streams/test_streams_of_functions.py"
 SEVERAL_PATHS = "spark/connectors/test_several_paths.py"
@@ -1652,5 +1653,35 @@ FAULTS = (
         "two functions' streams have each other's offsets",
         ("_Stream._source_of", "if one and is_same_object(self.spark, one.relation, leaf.relation)", "if one"),
         found_by=f"{OF_FUNCTIONS}::test_each_source_has_its_own_offsets",
+    ),
+    _fault(
+        177,
+        "a stream that has published fifty thousand batches can publish no more: its ledger has too many names",
+        ("LedgerRecords.fold", "if old and put_folded(", "if False and put_folded("),
+        found_by=f"{FOLDED}::test_the_records_of_a_stream_do_not_grow",
+    ),
+    _fault(
+        178,
+        "a driver that dies while it folds a ledger leaves publications that count as open",
+        (
+            "LedgerRecords.fold",
+            "self.store.delete(self.layout.intent(target, number))\n                "
+            "self.store.delete(self.layout.done(target, number))",
+            "self.store.delete(self.layout.done(target, number))\n                "
+            "self.store.delete(self.layout.intent(target, number))",
+        ),
+        found_by=f"{FOLDED}::test_a_ledger_that_folds_answers_as_one_that_does_not",
+    ),
+    _fault(
+        179,
+        "a batch whose record is folded is appended again, from an old copy of its checkpoint",
+        ("Ledger._refuse_batch_of_old", "later[1] - batch[1] >= FOLDED_AFTER", "False"),
+        found_by=f"{FOLDED}::test_a_batch_of_long_ago_is_refused",
+    ),
+    _fault(
+        180,
+        "files with columns only count as rows, since the record that names them is folded",
+        ("LedgerRecords.fold", " and not markers_in(document)", ""),
+        found_by=f"{FOLDED}::test_files_with_columns_only_are_still_known",
     ),
 )

@@ -195,13 +195,13 @@ def _execute(
         check_executors(task, spark)
         with writing_progress(documents) as tells:
             metrics = RegionMetrics(spark, task.region, seams.on_begin, tells)
-            with metrics.listening():
-                run = run_region
-                if task.region.stream is not None and seams.publishes(task.region):
-                    from graph_compiler.spark_runtime.region.stream_query import run_stream  # most drivers need none
+            if task.region.stream is not None and seams.publishes(task.region):
+                from graph_compiler.spark_runtime.region.stream_query import run_stream  # most drivers need none
 
-                    run = run_stream
-                result = run(task, spark, documents.store, metrics, seams)
+                result = run_stream(task, spark, documents.store, metrics, seams)
+            else:
+                with metrics.listening():
+                    result = run_region(task, spark, documents.store, metrics, seams)
         report = ExecutionReport(
             version=VERSION,
             application_id=application_id,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -46,7 +46,7 @@ class RegionMetrics:
     region: RegionDescriptor
     on_begin: Callable[[RegionDescriptor, OperatorDescriptor, Phase], None] = lambda *_: None
     """Receives every new measurement."""
-    on_progress: Callable[[ExecutionProgress], None] = lambda _: None
+    on_progress: Callable[[ExecutionProgress], None] | None = None
     """Receives the progress whenever something begins or ends."""
     actions: list[ActionMetrics] = field(default_factory=list)
     committed: dict[Output, int] = field(default_factory=dict)
@@ -54,7 +54,10 @@ class RegionMetrics:
     staged: dict[IntermediateDataSetId, int] = field(default_factory=dict)
     """Rows of the staged results that were read."""
     is_brief: bool = False
-    """Whether only what writes rows is measured: a stream evaluates the same for each of its batches."""
+    """Whether only what writes rows is measured: a stream evaluates the same for each of its batches.
+
+    Nothing listens to them: what has been executed would be kept for as long as the stream runs.
+    """
     published: Callable[[], tuple[PublishedBatch, ...]] = tuple
     """Returns the batches that a stream has published, also one that fails."""
     _counted: dict[Output, int] = field(default_factory=dict)
@@ -70,19 +73,11 @@ class RegionMetrics:
     """How much was known when `_progress` was last computed."""
     _learner: ExecutionLearner = field(init=False)
     _graph: OperatorGraph = field(init=False)
-    _progress: ExecutionProgress = field(init=False)
+    _progress: ExecutionProgress | None = None
 
     def __post_init__(self) -> None:
         self._graph = OperatorGraph.of(self.region)
         self._learner = ExecutionLearner(self.region)
-        self._progress = ExecutionProgress(
-            version=VERSION,
-            application_id=str(self.spark.sparkContext.applicationId),
-            ui_url=self.spark.sparkContext.uiWebUrl,
-            current=None,
-            vertices=(),
-            actions=(),
-        )
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -115,6 +110,17 @@ class RegionMetrics:
             self._report()
 
     def _report(self) -> None:
+        if self.on_progress is None:
+            return
+        if self._progress is None:
+            self._progress = ExecutionProgress(
+                version=VERSION,
+                application_id=str(self.spark.sparkContext.applicationId),
+                ui_url=self.spark.sparkContext.uiWebUrl,
+                current=None,
+                vertices=(),
+                actions=(),
+            )
         if (known := (len(self.actions), len(self.committed), len(self.staged))) != self._told:
             self._told = known
             vertices, actions = self.vertices(), tuple(self.actions)
@@ -127,11 +133,10 @@ class RegionMetrics:
     def _measuring(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:
         group = f"{operator.name} {next(_NUMBERS)}"
         description = f"{self.region.pipeline} · {operator.name}: {phase}"
-        mark = (OPERATOR, str(operator.node_id)) if phase is Phase.EVALUATE else (ACTION, group)
         started = time.monotonic()
         self._groups.append(group)
         try:
-            with _job_group(self.spark, group, description), origin(self.spark, *mark):
+            with _job_group(self.spark, group, description), self._marking(operator, phase, group):
                 yield
         finally:
             self._groups.remove(group)
@@ -166,6 +171,12 @@ class RegionMetrics:
             self._counted[output] = max(rows, self._counted.get(output, 0))
             if stages.repeated_stages:
                 self._too_high.add(output)
+
+    def _marking(self, operator: OperatorDescriptor, phase: Phase, group: str) -> AbstractContextManager[None]:
+        """Let plan nodes show which operator has made them, and executed plans which action: listeners look for it."""
+        if phase is Phase.EVALUATE:
+            return origin(self.spark, OPERATOR, str(operator.node_id))
+        return nullcontext() if self._queries is None else origin(self.spark, ACTION, group)
 
     def has_repeated_stages(self) -> bool:
         """Whether Spark has run a stage again, in what was measured or is running: its rows were counted twice."""

@@ -21,6 +21,7 @@
     damaged/<data set id>/<e>.json            a reader has found the data damaged: they count as lost
 <root>/.targets/<digest of a sink's target>/  shared by all runs and pipelines that write it
     <n>.intent.json, <n>.done.json
+    <k>.folded.json                           which numbers were batches of streams whose records are removed
 <root>/.positions/<pipeline, as `RunIdentity.owner`>/<uid of a source>/     kept when runs are removed
     <n>.json                                  an increment, or a reset: the position's entries
     …/lists/<n>-<execution id>.json           the files of an increment

@@ -75,13 +75,13 @@ class FileSink:
             )
             versions.refuse_base(read, self.context.reads_again(read))
         check_names(rows.schema)
-        old_files = self.ticket.old_files
+        old_files = () if self._follows_own_batch(rows) else self.ticket.old_files
         keeps = self.sink.mode in _KEEPS_ROWS and bool(old_files)
         asked = self.connector.on_schema_change is not None and self.connector.schema is None
         held = None
         if keeps:
             self._check_folders(old_files)
-        if old_files and (keeps or asked) and not self._follows_own_batch(rows):
+        if old_files and (keeps or asked):
             held = self._held_schema(rows)
         files_stay = keeps and self.sink.mode in _KEEPS_FILES
         replaced = frozenset() if files_stay else frozenset({ChangeKind.WIDENED})
@@ -136,7 +136,7 @@ class FileSink:
     def _follows_own_batch(self, rows: DataFrame) -> bool:
         """Whether this execution has published the batch before, with the same columns: it has compared them then.
 
-        Otherwise each batch of a stream would read the columns of all files before it.
+        Otherwise each batch of a stream would list all files before it, and read their columns.
         """
         if self.context.batch is None or not self.ticket.number:
             return False
@@ -191,10 +191,11 @@ class FileSink:
 
     def _check_folders(self, old_files: tuple[str, ...]) -> None:
         """Raise PublicationError if files that stay are in folders of different columns."""
-        markers = self.publisher.marker_files(self.ticket)
         wanted = tuple(name.lower() for name in self.sink.partition_by)
-        found = {partition_columns(str(Path(file).parent)) for file in old_files if file not in markers}
-        if odd := sorted(found - {wanted}):
+        columns = {file: partition_columns(str(Path(file).parent)) for file in old_files}
+        odd_files = [file for file in old_files if columns[file] != wanted]
+        markers = self.publisher.marker_files(self.ticket) if odd_files else frozenset()
+        if odd := sorted({columns[file] for file in odd_files if file not in markers}):
             raise PublicationError(
                 f"its target has files in folders by {listing(odd[0])}, and partition_by is "
                 f"{listing(self.sink.partition_by)}\n"

@@ -6,14 +6,14 @@ CSV, JSON and text are read as records whose fields are all checked (`text_recor
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from urllib.parse import unquote
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
-from pyspark.sql.types import DateType, NumericType, StructType, TimestampNTZType, TimestampType
+from pyspark.sql.types import DataType, DateType, NumericType, StructType, TimestampNTZType, TimestampType
 
 from graph_compiler.declaration.connectors import FileConnector, RecordFiles
 from graph_compiler.declaration.connectors.file_uris import local_path
@@ -105,34 +105,48 @@ def _refuse_unseen_headers(connector: RecordFiles) -> None:
         )
 
 
-def check_files(connector: FileConnector, files: Sequence[str], spark: SparkSession) -> None:
+@dataclass(slots=True)
+class FooterColumns:
+    """Compares the columns in footers with those that a source declares, for batch after batch."""
+
+    connector: FileConnector
+    spark: SparkSession
+    _wanted: StructType | None = None
+    _columns: Callable[[str], StructType] | None = None
+
+    def are_declared(self, files: Sequence[str]) -> bool:
+        """Whether it is known that files have exactly the declared columns."""
+        reader = {"parquet": parquet_columns, "orc": orc_columns}.get(self.connector.spark_format.lower())
+        if reader is None or len(files) > _MOST_FOOTERS:
+            return False
+        if self._wanted is None or self._columns is None:
+            self._wanted, self._columns = parse_schema(str(self.connector.schema)), reader(self.spark)
+        columns, wanted = self._columns, _names_and_types(self._wanted)
+        if has_not_null(self._wanted):
+            return False
+        try:
+            return all(_names_and_types(columns(file)) == wanted for file in files)
+        except Py4JJavaError:  # a file of another kind: Spark's reader names it
+            return False
+
+
+def _names_and_types(columns: StructType) -> list[tuple[str, DataType]]:
+    return [(field.name, field.dataType) for field in columns]
+
+
+def check_files(footers: FooterColumns, files: Sequence[str]) -> None:
     """Raise what reading some files of a source raises if they have other columns than it declares.
 
     The query has checked the fields of text files, and a header in another order does not fit if one of its columns is
     a number or a date. The footers of a few files are read here. For all else, Spark is asked.
     """
+    connector = footers.connector
     folders = {plain_place(file.rpartition("/")[0]) for file in files}
     has_folders = folders != {plain_place(connector.one_path)}
     if isinstance(connector, RecordFiles) and connector.is_checked and not has_folders:
         return
-    if has_folders or not _have_the_declared_columns(connector, files, spark):
-        read_source(replace(connector, path=PinnedPath.of(connector.one_path, files)), spark)
-
-
-def _have_the_declared_columns(connector: FileConnector, files: Sequence[str], spark: SparkSession) -> bool:
-    """Whether it is known that files have exactly the declared columns."""
-    reader = {"parquet": parquet_columns, "orc": orc_columns}.get(connector.spark_format.lower())
-    if reader is None or len(files) > _MOST_FOOTERS:
-        return False
-    declared = parse_schema(str(connector.schema))
-    wanted = [(field.name, field.dataType) for field in declared]
-    if has_not_null(declared):
-        return False
-    columns = reader(spark)
-    try:
-        return all([(field.name, field.dataType) for field in columns(file)] == wanted for file in files)
-    except Py4JJavaError:  # a file of another kind: Spark's reader names it
-        return False
+    if has_folders or not footers.are_declared(files):
+        read_source(replace(connector, path=PinnedPath.of(connector.one_path, files)), footers.spark)
 
 
 def _no_rows(connector: FileConnector, spark: SparkSession) -> Found:

@@ -11,7 +11,6 @@ nothing. The mode decides what is removed; every mode also removes what earlier 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -26,7 +25,7 @@ from graph_compiler.spark_runtime.publishing.partition_names import partition_of
 from graph_compiler.spark_runtime.publishing.target_folder import TargetFolder, open_target, why_unfit
 from graph_compiler.spark_runtime.publishing.written_files import PARQUET, FileFormat, WrittenFile
 from graph_compiler.staging.publications.ledger import Ledger
-from graph_compiler.staging.publications.publications import WHOLE, Intent, Publication, marker_files
+from graph_compiler.staging.publications.publications import WHOLE, Intent, Publication, marker_files, markers_in
 
 _REPLACES_ALL = (SinkMode.OVERWRITE, SinkMode.MERGE)
 Others = tuple[Publication, ...]
@@ -108,9 +107,7 @@ class Publisher:
         if all("/" in name for name in ticket.folder.data_files()):
             return frozenset()  # a partition folder has none
         return frozenset(
-            name
-            for document in self.ledger.documents(ticket.target, ticket.number)
-            for name in marker_files(_names(document, "add") or (), _names(document, "markers"))
+            name for document in self.ledger.documents(ticket.target, ticket.number) for name in markers_in(document)
         )
 
     def set_aside(self, ticket: Ticket, rows: DataFrame, format: FileFormat) -> tuple[DataFrame, int]:
@@ -134,7 +131,9 @@ class Publisher:
             ticket.partition.refuse_others(file.folder for file in files)
         replaces = _folders_to_replace(ticket, files)
         old_markers = self.marker_files(ticket) if files and format.partition_by else frozenset()
-        there = folder.data_files()
+        adds_only = not replaces and not ticket.own and ticket.partition is None
+        # A stream that appends for years does not list its target for each batch.
+        there = frozenset() if files and adds_only and not old_markers else folder.data_files()
         replaced = (*replaces, *_folders_to_empty(ticket, there, replaces))
         gone = _files_to_remove(ticket, there, replaced, old_markers)
         if merged is not None and (changed := sorted(gone ^ merged)):
@@ -268,8 +267,3 @@ def _renew(publisher: Publisher, ticket: Ticket, intent: Intent, others: Others)
     remove = folder.names_to_remove(gone, replaced, ticket.own)
     in_the_way = folder.find_in_the_way(intent.add, intent.replaces, remove)
     return replace(intent, remove=tuple(sorted(remove | in_the_way)))
-
-
-def _names(document: Mapping[str, object], field: str) -> tuple[str, ...] | None:
-    found = document.get(field)
-    return tuple(map(str, found)) if isinstance(found, list) else None

@@ -139,6 +139,7 @@ def _run(
         increment=partial(increments.pin, region),
         observed=seams.observed,
         contracts=contracts,
+        outputs={(node_id, None): rows for node_id, rows in seams.given.items()},
     )
 
     def check(_: Manifest) -> None:
@@ -157,7 +158,7 @@ def _run(
         _check_current(task, store)
         increments.obtain(region, run.running)  # before snapshots of databases are taken
         for operator in operators:
-            if not isinstance(operator.operator, Sink):
+            if not isinstance(operator.operator, Sink) and operator.node_id not in seams.given:
                 run.evaluate(operator)
                 for staged in run.stage(operator):
                     outputs.append(staged)

@@ -6,8 +6,8 @@ preview reads the rows of one operator. Everything in between is the same code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from pyspark.sql import DataFrame, SparkSession
@@ -49,7 +49,8 @@ class Seams:
     """The defaults are an application's. `observed` are outputs that are read again from outside.
 
     `pins` is False if rows are given for sources; `read_previous` then reads previous versions. `gives_batches`: they
-    are given batch by batch to `arriving`, for a stream.
+    are given batch by batch to `arriving`, for a stream. `given` has the rows of sources by their nodes: a batch of a
+    stream is a region of its own.
     """
 
     read_source: ReadSource = read_source
@@ -58,6 +59,7 @@ class Seams:
     read_previous: ReadPrevious | None = None
     open_sink: SinkOpener = open_sink
     observed: Set[Output] = frozenset()
+    given: Mapping[int, DataFrame] = field(default_factory=dict)
     pins: bool = True
     on_begin: Begins = _ignore
     looks: Looks = _ignore

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import ClassVar
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
@@ -25,7 +24,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector
-from graph_compiler.declaration.connectors.connector import WhenReadTwice
 from graph_compiler.declaration.operators import KeyedProcess, Sink, Source, WindowAggregate
 from graph_compiler.declaration.windows import Flush
 from graph_compiler.deployment.documents.descriptor import (
@@ -107,9 +105,8 @@ class _ArrivingRows(Connector):
 
 @dataclass(frozen=True, slots=True)
 class _BatchRows(Connector):
-    """The rows of one output in a batch."""
+    """The rows of one output in a batch, which are given."""
 
-    when_read_twice: ClassVar[WhenReadTwice] = WhenReadTwice.SAME
     node_id: int
     tag: str | None
 
@@ -334,10 +331,9 @@ class _Stream:
 
     def _rows_of_all(self) -> DataFrame:
         """Return the rows of all outputs that sinks read, each in a column of its own if there are several."""
-        outputs = {source.connector: self.run.evaluation.outputs[_output(source)] for source in _sources(self._region)}
-        if len(outputs) == 1:
-            return next(iter(outputs.values()))
-        rows = list(outputs.values())
+        rows = [self.run.evaluation.outputs[_output(source)] for source in _sources(self._region)]
+        if len(rows) == 1:
+            return rows[0]
         parts = [
             each.select(
                 lit(number).alias(_NUMBER),
@@ -399,11 +395,6 @@ class _Stream:
 
     def _run_region(self, rows: DataFrame, number: int, inputs: BatchInputs) -> RegionResult:
         origin = self._origin
-        given = _given(self._region, rows)
-
-        def read(connector: Connector, spark: SparkSession, splits: int | None) -> DataFrame:
-            assert isinstance(connector, _BatchRows), "a batch has no other sources"
-            return given[connector]
 
         def look(run: RegionRun) -> None:
             self.seams.looks(run)
@@ -419,7 +410,7 @@ class _Stream:
             metrics,
             replace(
                 self.seams,
-                read_source=read,
+                given=_given(self._region, rows),
                 looks=look,
                 batch=self.checkpoint.batch(number),
                 now=partial(time_of, self.store, self.checkpoint.folder, number),
@@ -467,22 +458,23 @@ def region_of_batch(region: RegionDescriptor) -> RegionDescriptor:
     return replace(of_each, vertices=(given, *vertices), stream=None, computed_once=())
 
 
-def _sources(region: RegionDescriptor) -> list[Source]:
-    return [each.operator for each in region.operators if isinstance(each.operator, Source)]
+def _sources(region: RegionDescriptor) -> list[OperatorDescriptor]:
+    return [each for each in region.operators if isinstance(each.operator, Source)]
 
 
-def _output(source: Source) -> NodeOutput:
-    assert isinstance(source.connector, _BatchRows), "a batch has no other sources"
-    return source.connector.node_id, source.connector.tag
+def _output(source: OperatorDescriptor) -> NodeOutput:
+    connector = source.operator.connector if isinstance(source.operator, Source) else None
+    assert isinstance(connector, _BatchRows), "a batch has no other sources"
+    return connector.node_id, connector.tag
 
 
-def _given(region: RegionDescriptor, rows: DataFrame) -> Mapping[Connector, DataFrame]:
-    """Return the rows of each source of a batch."""
+def _given(region: RegionDescriptor, rows: DataFrame) -> Mapping[int, DataFrame]:
+    """Return the rows of each source of a batch, by its node."""
     sources = _sources(region)
     if len(sources) == 1:
-        return {sources[0].connector: rows}
+        return {sources[0].node_id: rows}
     return {
-        source.connector: rows.where(col(_NUMBER) == number).select(f"{_ROW}{number}.*")
+        source.node_id: rows.where(col(_NUMBER) == number).select(f"{_ROW}{number}.*")
         for number, source in enumerate(sources)
     }
 

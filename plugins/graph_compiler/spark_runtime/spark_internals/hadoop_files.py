@@ -14,7 +14,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
-from graph_compiler.spark_runtime.spark_internals.java import Py4JError, hadoop_configuration, java_class
+from graph_compiler.spark_runtime.spark_internals.java import (
+    Py4JError,
+    hadoop_configuration,
+    java_class,
+    once_for_context,
+)
 from graph_compiler.spark_runtime.spark_internals.versions import defaults_from
 
 _HEAD = 1 << 16
@@ -174,6 +179,11 @@ def _parquet_opener(spark: SparkSession) -> Callable[[str], Any]:
     Classes are looked up and options read once: a result may have thousands of files, and without options parquet-java
     reads Hadoop's configuration files for each.
     """
+    opener: Callable[[str], Any] = once_for_context(spark, "parquet", lambda: _new_parquet_opener(spark))
+    return opener
+
+
+def _new_parquet_opener(spark: SparkSession) -> Callable[[str], Any]:
     hadoop_path = java_class(spark, "org.apache.hadoop.fs.Path")
     input_file = java_class(spark, "org.apache.parquet.hadoop.util.HadoopInputFile")
     reader = java_class(spark, "org.apache.parquet.hadoop.ParquetFileReader")

@@ -10,7 +10,8 @@ Calls go through py4j, which is part of pyspark (0.10.9.9 in 4.3). Any call may 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache, wraps
 from typing import Any
@@ -42,6 +43,7 @@ __all__ = [
     "java_property",
     "lit",
     "look_for_numpy_only_if_loaded",
+    "once_for_context",
     "read_in_parts",
     "scala_map",
     "scala_object",
@@ -54,6 +56,26 @@ __all__ = [
 _MOST_CAUSES = 20
 _NUMPY_CONVERTERS = ("NumpyScalarConverter", "NumpyArrayConverter")
 _LIT = builtin.lit
+
+
+@dataclass(slots=True)
+class _OfContext:
+    """Objects of one Spark context, by name: calls to the JVM take time, and a stream makes them for each batch."""
+
+    context: Any = None
+    known: dict[str, Any] = field(default_factory=dict)
+
+
+_LAST_CONTEXT = _OfContext()
+
+
+def once_for_context(spark: SparkSession, name: str, make: Callable[[], Any]) -> Any:
+    """Return what stays the same for a Spark context, and is made once. `SparkSession._jsc`: 4.x classic."""
+    if _LAST_CONTEXT.context is not spark._jsc:
+        _LAST_CONTEXT.context, _LAST_CONTEXT.known = spark._jsc, {}
+    if name not in (known := _LAST_CONTEXT.known):
+        known[name] = make()
+    return known[name]
 
 
 def stop_left_context() -> None:
@@ -158,8 +180,9 @@ def scala_sequence(spark: SparkSession, values: Sequence[Any]) -> Any:
 
 def hadoop_configuration(spark: SparkSession) -> Any:
     """Return the Hadoop configuration of the Spark context. `SparkSession._jsc`: 4.x classic."""
-    assert spark._jsc is not None
-    return spark._jsc.hadoopConfiguration()
+    context = spark._jsc
+    assert context is not None
+    return once_for_context(spark, "hadoopConfiguration", context.hadoopConfiguration)
 
 
 def decimal_symbols(spark: SparkSession, locale: str) -> tuple[str, str]:
@@ -174,8 +197,9 @@ def wait_for_listeners(spark: SparkSession, milliseconds: int) -> None:
 
     `SparkContext.listenerBus`, private to Spark in Scala: 4.3.
     """
-    assert spark._jsc is not None
-    spark._jsc.sc().listenerBus().waitUntilEmpty(milliseconds)
+    context = spark._jsc
+    assert context is not None
+    once_for_context(spark, "listenerBus", lambda: context.sc().listenerBus()).waitUntilEmpty(milliseconds)
 
 
 def add_jar(spark: SparkSession, uri: str) -> None:

@@ -3,13 +3,17 @@
 The store keeps the newest stages and tasks (`spark.ui.retainedStages`, `spark.ui.retainedTasks`): what it no longer has
 is not known.
 
-`SparkContext.statusStore`, `AppStatusStore.stageData`, `taskSummary` and `taskList`, `TaskIndexNames`, and
+Jobs and stages come as one text each, in the form of Spark's REST API: a call for each of their numbers would take ten
+times as long.
+
+`SparkContext.statusStore`, `AppStatusStore.job`, `stageData`, `taskSummary` and `taskList`, `TaskIndexNames`, and
 `DAGScheduler.numTotalJobs`, private to Spark in Scala: 4.3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from graph_compiler.deployment.documents.actual_execution import MOST_STAGES, Spread, StageRun
 from graph_compiler.deployment.documents.report import SlowestTask
-from graph_compiler.spark_runtime.spark_internals.java import java_class
+from graph_compiler.spark_runtime.spark_internals.java import java_class, once_for_context, scala_object
 from graph_compiler.spark_runtime.spark_internals.versions import counts_sampled_rows_twice
 
 LONG = 1_000
@@ -83,11 +87,8 @@ class StageTotals:
 
 def executed_stages(spark: SparkSession, group: str) -> tuple[ExecutedStage, ...]:
     """Return the stages of a job group by id; a stage whose shuffle files already exist has not run."""
-    context = spark.sparkContext
-    assert context._jsc is not None
-    store = context._jsc.sc().statusStore()
-    jobs = [store.job(id) for id in context.statusTracker().getJobIdsForGroup(group)]
-    ids = sorted({int(id) for job in jobs for id in _each(job.stageIds())})
+    store = _status_store(spark)
+    ids = sorted({id for job in _jobs_of(spark, group) for id in _described(spark, store.job(job))["stageIds"]})
     found = {id: [attempt for attempt in _attempts(spark, store, id) if _has_run(attempt)] for id in ids}
     ran = {id: _stage(id, attempts) for id, attempts in found.items() if attempts}
     longest = sorted(ran.values(), key=lambda stage: -stage.run.run_milliseconds)[:MOST_STAGES]
@@ -106,22 +107,50 @@ def _with_samples(stages: Sequence[ExecutedStage]) -> Iterator[ExecutedStage]:
         before |= stage.rdd_ids
 
 
-def _has_run(attempt: Any) -> bool:
-    return bool(attempt.numCompleteTasks() + attempt.numFailedTasks() + attempt.numKilledTasks())
+def _jobs_of(spark: SparkSession, group: str) -> list[int]:
+    context = spark._jsc
+    assert context is not None
+    tracker = once_for_context(spark, "statusTracker", lambda: context.sc().statusTracker())
+    found = str(java_class(spark, "java.util.Arrays").toString(tracker.getJobIdsForGroup(group)))
+    return list(json.loads(found))
 
 
-def _attempts(spark: SparkSession, store: Any, id: int) -> list[Any]:
-    no_statuses = java_class(spark, "java.util.ArrayList")()
-    found = _each(store.stageData(id, False, no_statuses, False, _doubles(spark)))
-    return sorted(found, key=lambda attempt: int(attempt.attemptId()))
+def _status_store(spark: SparkSession) -> Any:
+    context = spark._jsc
+    assert context is not None
+    return once_for_context(spark, "statusStore", lambda: context.sc().statusStore())
 
 
-def _stage(id: int, attempts: list[Any]) -> ExecutedStage:
-    tasks = max(int(attempt.numTasks()) for attempt in attempts)  # a later attempt runs only what was lost
-    completed = sum(int(attempt.numCompleteTasks()) for attempt in attempts)
+def _described(spark: SparkSession, value: Any) -> Any:
+    """Return an object of Spark's REST API as that shows it."""
+
+    def make() -> Any:
+        mapper = java_class(spark, "com.fasterxml.jackson.databind.ObjectMapper")()
+        return mapper.registerModule(scala_object(spark, "com.fasterxml.jackson.module.scala.DefaultScalaModule"))
+
+    return json.loads(str(once_for_context(spark, "jackson", make).writeValueAsString(value)))
+
+
+_Described = Mapping[str, Any]
+
+
+def _has_run(attempt: _Described) -> bool:
+    return bool(attempt["numCompleteTasks"] + attempt["numFailedTasks"] + attempt["numKilledTasks"])
+
+
+def _attempts(spark: SparkSession, store: Any, id: int) -> list[_Described]:
+    no_statuses = once_for_context(spark, "no statuses", java_class(spark, "java.util.ArrayList"))
+    no_quantiles = once_for_context(spark, "no quantiles", lambda: _doubles(spark))
+    found = _described(spark, store.stageData(id, False, no_statuses, False, no_quantiles))
+    return sorted(found, key=lambda attempt: int(attempt["attemptId"]))
+
+
+def _stage(id: int, attempts: list[_Described]) -> ExecutedStage:
+    tasks = max(attempt["numTasks"] for attempt in attempts)  # a later attempt runs only what was lost
+    completed = sum(attempt["numCompleteTasks"] for attempt in attempts)
 
     def total(name: str) -> int:
-        return sum(int(getattr(attempt, name)()) for attempt in attempts)
+        return sum(int(attempt[name]) for attempt in attempts)
 
     run = StageRun(
         stage_id=id,
@@ -140,20 +169,16 @@ def _stage(id: int, attempts: list[Any]) -> ExecutedStage:
         memory_spilled=total("memoryBytesSpilled"),
         disk_spilled=total("diskBytesSpilled"),
     )
-    rdd_ids = str(attempts[-1].rddIds().mkString(","))
     return ExecutedStage(
-        run=run,
-        rdd_ids=frozenset(int(each) for each in rdd_ids.split(",") if each),
-        completed=completed,
-        is_repeated=completed > tasks,
+        run=run, rdd_ids=frozenset(attempts[-1]["rddIds"]), completed=completed, is_repeated=completed > tasks
     )
 
 
-def _with_tasks(spark: SparkSession, store: Any, stage: ExecutedStage, attempt: Any) -> ExecutedStage:
+def _with_tasks(spark: SparkSession, store: Any, stage: ExecutedStage, attempt: _Described) -> ExecutedStage:
     """Return a stage with what is known by task. Spark has to sort the tasks, so not if nothing depends on it."""
-    run, tasks = stage.run, int(attempt.numCompleteTasks())
+    run, tasks = stage.run, int(attempt["numCompleteTasks"])
     reads = run.exchange_rows_read > 0
-    is_long = int(attempt.executorRunTime()) >= LONG
+    is_long = int(attempt["executorRunTime"]) >= LONG
     if tasks == 1 and run.attempts == 1:
         rows, time = run.exchange_rows_read, run.run_milliseconds
         return replace(
@@ -163,7 +188,7 @@ def _with_tasks(spark: SparkSession, store: Any, stage: ExecutedStage, attempt: 
         return stage
     # Spark takes the task at quantile · tasks, of two the longer one; the median should be the shorter.
     quantiles = _doubles(spark, 0.0, ((tasks - 1) // 2 + 0.5) / tasks, 1.0)
-    found = store.taskSummary(attempt.stageId(), attempt.attemptId(), quantiles)
+    found = store.taskSummary(attempt["stageId"], attempt["attemptId"], quantiles)
     if found.isEmpty():  # Spark has not kept its tasks (spark.ui.retainedTasks)
         return stage
     summary = found.get()
@@ -190,11 +215,11 @@ def _with_tasks(spark: SparkSession, store: Any, stage: ExecutedStage, attempt: 
     )
 
 
-def _largest_task(spark: SparkSession, store: Any, attempt: Any, index: str) -> int | None:
+def _largest_task(spark: SparkSession, store: Any, attempt: _Described, index: str) -> int | None:
     """Return the number of the task that is first in an index of the store, in descending order."""
     by, statuses = java_class(spark, "scala.Option").apply(index), java_class(spark, "java.util.ArrayList")()
     statuses.add(java_class(spark, "org.apache.spark.status.api.v1.TaskStatus").SUCCESS)
-    found = store.taskList(attempt.stageId(), attempt.attemptId(), 0, 1, by, False, statuses)
+    found = store.taskList(attempt["stageId"], attempt["attemptId"], 0, 1, by, False, statuses)
     return None if found.isEmpty() else int(found.apply(0).index())
 
 

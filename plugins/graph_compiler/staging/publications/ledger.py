@@ -18,7 +18,6 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import PurePath
 from typing import TypeVar
 
 from graph_compiler import program_log
@@ -29,6 +28,7 @@ from graph_compiler.deployment.documents.wire import to_json, to_wire
 from graph_compiler.errors import (
     DamagedDocumentError,
     DecisionLostError,
+    GraphCompilerError,
     OtherVersionError,
     PublicationConflictError,
     PublicationError,
@@ -36,6 +36,13 @@ from graph_compiler.errors import (
 )
 from graph_compiler.identifiers import OperatorId, listing
 from graph_compiler.staging.publications import unexplained_attempts
+from graph_compiler.staging.publications.folded_batches import (
+    FOLDED_AFTER,
+    FoldedBatches,
+    batch_of,
+    folded_batches,
+    put_folded,
+)
 from graph_compiler.staging.publications.publications import (
     GIVEN_UP,
     WHOLE,
@@ -46,6 +53,7 @@ from graph_compiler.staging.publications.publications import (
     commit_in,
     done_by,
     ending,
+    markers_in,
 )
 from graph_compiler.staging.store.read_document import decode_object, get_document
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -114,11 +122,9 @@ class Ledger:
         PublicationError if another sink of this plan than `operator_id` has published to it; None allows any.
         """
         found: list[Publication] = []
-        for number in reversed(range(since, before)):
-            try:
-                document = self.records.document(target, number)
-            except DamagedDocumentError as error:
-                self._refuse_what_may_be_own(target, error, before)
+        for number, document in self.records.newest_first(target, before, since):
+            if isinstance(document, DamagedDocumentError):
+                self._refuse_what_may_be_own(target, document, before)
                 continue
             # A target that has been written for years has thousands of records: only those of this run are decoded.
             if self._is_of_this_run(document) and (
@@ -127,6 +133,7 @@ class Ledger:
                 if operator_id is not None:
                     self._refuse_another_sink(document, operator_id)
                 found.append(self.records.publication(target, number))
+            self._refuse_batch_of_old(document)
             if self._is_of_an_earlier_batch(document):
                 break  # batches are published one after the other
         return tuple(reversed(found))
@@ -134,15 +141,15 @@ class Ledger:
     def others_since(self, target: str, own: Publication, before: int) -> bool:
         """Whether other runs have changed the target after this one, or may have: a record may be unreadable."""
         since = own.number + 1 if own.target == target else 0
-        for number in range(since, before):
-            try:
-                is_own = self._is_of_this_run(self.records.document(target, number))
-                is_change = not is_own and not isinstance(self.records.publication(target, number), Confirmation)
-            except DamagedDocumentError:
-                is_change = True
+        known = 0
+        for number, document in self.records.newest_first(target, before, since):
+            known += 1
+            is_change = isinstance(document, DamagedDocumentError) or not self._is_of_this_run(document)
+            with suppress(DamagedDocumentError):
+                is_change = is_change and not isinstance(self.records.publication(target, number), Confirmation)
             if is_change and ending(self.store, self.layout.done(target, number)) is not Ending.GIVEN_UP:
                 return True
-        return False
+        return known < before - since  # streams have published, and their records are folded
 
     def refuse_rows_of_this_dag_run(self, target: str, before: int) -> None:
         """Raise PublicationError if another group of this Dag run, or instance of a mapped one, published last.
@@ -199,10 +206,10 @@ class Ledger:
         return None
 
     def documents(self, target: str, before: int) -> Iterator[Mapping[str, object]]:
-        """Yield the readable records of decided publications to the target, in order."""
-        for number in range(before):
-            with suppress(DamagedDocumentError):
-                yield self.records.document(target, number)
+        """Yield the readable records of decided publications to the target, the last one first."""
+        for _, document in self.records.newest_first(target, before):
+            if not isinstance(document, DamagedDocumentError):
+                yield document
 
     def decide(self, publication: Publication) -> None:
         """Record a publication that will be made.
@@ -258,16 +265,26 @@ class Ledger:
     def finish(self, publication: Publication, commit: int | None = None) -> None:
         """Record that it is done, and by which commit of a table, if that is known.
 
-        Raises PublicationConflictError if it was given up since its record is unreadable.
+        The records of old batches of its stream are folded. Raises PublicationConflictError if it was given up since
+        its record is unreadable.
         """
         key = self.layout.done(publication.target, publication.number)
         if self.store.put_if_absent(key, done_by(commit)):
+            self._fold(publication)
             return
         if ending(self.store, key) is Ending.GIVEN_UP and not self.records.holds(publication):
             raise PublicationConflictError(
                 f"the record of what this execution decided to publish to {publication.target} cannot be read any "
                 "more, and others have given it up"
             )
+
+    def _fold(self, publication: Publication) -> None:
+        """Fold what a stream has published long ago, once in a while; what cannot be folded is left to later."""
+        try:
+            if (batch := batch_of(publication.batch)) is not None and not batch[1] % FOLDED_AFTER:
+                self.records.fold(publication.target, batch)
+        except (OSError, GraphCompilerError) as error:  # it is published
+            LOG.warning("the records of what was published to %s are not folded: %s", publication.target, error)
 
     def commit_of(self, publication: Publication) -> int | None:
         """Return the commit of a table that has made a publication, None if none is recorded."""
@@ -304,6 +321,8 @@ class Ledger:
             publication = self.records.publication(target, number)
         except DamagedDocumentError as error:
             if error.why == GONE:  # it was listed: it is being removed, or the root unmounted
+                if number in self.records.folded(target):
+                    return
                 raise PublicationConflictError(f"{error.path} was there, and {GONE}") from None
             self._give_up_unreadable(target, number, error, mine)
         else:
@@ -354,19 +373,22 @@ class Ledger:
                 f"  allowed: {others}; or the staging root of the savepoint"
             )
         known = {each.stream_id: each for each in savepoint.streams}
-        for number in sorted(self.records.numbers(target)[0], reverse=True):
-            batch = str(self.records.document(target, number).get("batch") or "")
-            stream_id, _, text = batch.rpartition("/")
+        for number, document in self.records.newest_first(target, self.records.next_number(target)):
+            if isinstance(document, DamagedDocumentError):
+                if document.why == GONE:  # a record that was removed by hand
+                    continue
+                raise document
+            stream_id, batch = batch_of(document.get("batch")) or ("", -1)
             done = self.layout.done(target, number)
             if stream_id not in known or ending(self.store, done) is Ending.GIVEN_UP:
                 continue
             before = known[stream_id]
-            if int(text) > before.batch:
+            if batch > before.batch:
                 raise PublicationError(
-                    f"its target {target} has batch {text}, and the savepoint {savepoint.path} is behind batch "
+                    f"its target {target} has batch {batch}, and the savepoint {savepoint.path} is behind batch "
                     f"{before.batch}: what was published since is read again, and would be there twice\n"
                     f"  allowed: {others}; or a savepoint that was taken later\n  hint: if you have removed the rows "
-                    f"of batch {text} from the target: echo '{GIVEN_UP.decode()}' > '{done}'"
+                    f"of batch {batch} from the target: echo '{GIVEN_UP.decode()}' > '{done}'"
                 )
             if self._is_continued(before):
                 raise PublicationError(
@@ -380,10 +402,23 @@ class Ledger:
         """Whether a stream can still be continued in this staging root."""
         return bool(self.store.keys(StreamLayout(root=self.layout.root, owner=stream.owner).turns(stream.stream_id)))
 
+    def _refuse_batch_of_old(self, document: Mapping[str, object]) -> None:
+        """Raise PublicationError if a batch may be one whose record is folded: it could be appended again.
+
+        A stream has such a batch again if its checkpoint was replaced by an old copy.
+        """
+        batch, later = batch_of(self.batch), batch_of(document.get("batch"))
+        if batch and later and batch[0] == later[0] and later[1] - batch[1] >= FOLDED_AFTER:
+            raise PublicationError(
+                f"its target {document['target']} has batch {later[1]} of the stream, and this is batch {batch[1]}: "
+                "what was published then is not recorded any more, and could be published again\n"
+                "  allowed: the checkpoint that the stream has left\n"
+                "  hint: put it back, or begin with a savepoint (`graph-compiler streams savepoint`)"
+            )
+
     def _is_of_an_earlier_batch(self, document: Mapping[str, object]) -> bool:
-        stream, _, number = (self.batch or "").rpartition("/")
-        other, _, earlier = str(document.get("batch") or "").rpartition("/")
-        return bool(stream) and other == stream and int(earlier) < int(number)
+        batch, earlier = batch_of(self.batch), batch_of(document.get("batch"))
+        return batch is not None and earlier is not None and earlier[0] == batch[0] and earlier[1] < batch[1]
 
     def _refuse_another_sink(self, document: Mapping[str, object], operator_id: OperatorId) -> None:
         if (
@@ -415,7 +450,7 @@ class LedgerRecords:
 
     def numbers(self, target: str) -> tuple[frozenset[int], frozenset[int]]:
         """Return the numbers of decided publications, and those of finished or given-up ones."""
-        names = [PurePath(key).name for key in self.store.keys(self.layout.publications(target))]
+        names = [key.rpartition("/")[2] for key in self.store.keys(self.layout.publications(target))]
         return _numbered(names, INTENT), _numbered(names, DONE)
 
     def next_number(self, target: str) -> int:
@@ -446,13 +481,52 @@ class LedgerRecords:
             raise DamagedDocumentError(key, f"has no {listing(missing)}")
         return document
 
+    def folded(self, target: str) -> FoldedBatches:
+        """Return the numbers of publications whose records are folded."""
+        return folded_batches(self.store, self.layout.publications(target))
+
+    def fold(self, target: str, batch: tuple[str, int]) -> None:
+        """Fold the records of what a stream has published long before a batch.
+
+        Files with columns only are found by their records: these stay.
+        """
+        stream, last = batch
+        decided, ended = self.numbers(target)
+        old = []
+        for number in sorted(decided & ended):
+            with suppress(DamagedDocumentError):
+                document = self.document(target, number)
+                its_stream, its = batch_of(document.get("batch")) or ("", -1)
+                if its_stream == stream and its <= last - FOLDED_AFTER and not markers_in(document):
+                    old.append(number)
+        if old and put_folded(self.store, self.layout.publications(target), old):
+            for number in old:
+                self.store.delete(self.layout.intent(target, number))
+                self.store.delete(self.layout.done(target, number))
+
+    def newest_first(
+        self, target: str, before: int, since: int = 0
+    ) -> Iterator[tuple[int, Mapping[str, object] | DamagedDocumentError]]:
+        """Yield the numbers below `before` with their records, or why these cannot be read, without folded ones."""
+        number, folded = before - 1, None
+        while number >= since:
+            found: Mapping[str, object] | DamagedDocumentError
+            try:
+                found = self.document(target, number)
+            except DamagedDocumentError as error:
+                found = error
+                if error.why == GONE:
+                    folded = folded or self.folded(target)
+                    if (first := folded.first_of(number)) is not None:
+                        number = first - 1
+                        continue
+            yield number, found
+            number -= 1
+
     def explained(self, target: str, before: int) -> frozenset[str]:
         """Return the executions whose publications to a target are readable."""
-        found = set()
-        for number in range(before):
-            with suppress(DamagedDocumentError):
-                found.add(str(self.document(target, number)["execution_id"]))
-        return frozenset(found)
+        known = (document for _, document in self.newest_first(target, before))
+        return frozenset(str(each["execution_id"]) for each in known if not isinstance(each, DamagedDocumentError))
 
     def holds(self, publication: Publication) -> bool:
         """Whether the record of a publication is still the decided one."""

@@ -10,7 +10,7 @@ compares it with the number that it will decide. All numbers before that one exi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -127,10 +127,10 @@ class TargetVersions:
         raise PreviousVersionError(f"{words}\n  hint: {again}")
 
     def _last(self, since: int, *, is_dated: bool) -> OtherPublication | None:
-        for number in reversed(range(since, self.number)):
+        for number, document in self.ledger.records.newest_first(self.target, self.number, since):
             if self._is_given_up(number):
                 continue
-            found = self._other(number)
+            found = self._other(number, document)
             if found is not None and (found.run_date is not None or not is_dated):
                 return found
         return None
@@ -138,11 +138,9 @@ class TargetVersions:
     def _is_given_up(self, number: int) -> bool:
         return ending(self.ledger.store, self.ledger.layout.done(self.target, number)) is Ending.GIVEN_UP
 
-    def _other(self, number: int) -> OtherPublication | None:
+    def _other(self, number: int, document: Mapping[str, object] | DamagedDocumentError) -> OtherPublication | None:
         """Return a publication unless this run made it."""
-        try:
-            document = self.ledger.records.document(self.target, number)
-        except DamagedDocumentError:
+        if isinstance(document, DamagedDocumentError):
             return OtherPublication(number=number, owner="?", run_id="?", run_date=None)
         identity = document["identity"]
         if identity == to_wire(self.ledger.layout.identity):

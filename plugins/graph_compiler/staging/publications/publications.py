@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
@@ -186,6 +186,16 @@ class Intent(Publication):
             "  hint: fix this, and clear the task: the next execution that writes to the target finishes it. "
             f"To give it up, remove {self.prepared}"
         )
+
+
+def markers_in(document: Mapping[str, object]) -> frozenset[str]:
+    """Return the files of an intent that only contain the columns, by its record."""
+    return marker_files(_names(document, "add") or (), _names(document, "markers"))
+
+
+def _names(document: Mapping[str, object], field: str) -> tuple[str, ...] | None:
+    found = document.get(field)
+    return tuple(map(str, found)) if isinstance(found, list) else None
 
 
 def marker_files(add: Iterable[str], markers: Iterable[str] | None) -> frozenset[str]:

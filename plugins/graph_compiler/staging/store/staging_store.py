@@ -18,7 +18,7 @@ from graph_compiler.stores.store_kind import Promises
 
 MOST_BYTES = 64_000_000
 """The size of one document; that of 1,000 vertices has half a million bytes."""
-MOST_ENTRIES = 100_000
+MOST_ENTRIES = 1_000_000
 """The number of names in one folder."""
 
 

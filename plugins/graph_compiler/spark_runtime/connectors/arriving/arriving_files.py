@@ -24,7 +24,7 @@ from graph_compiler.spark_runtime.connectors.arriving.arriving_source import (
     SourceLog,
     arriving_source,
 )
-from graph_compiler.spark_runtime.connectors.file_source import check_files, read_stream
+from graph_compiler.spark_runtime.connectors.file_source import FooterColumns, check_files, read_stream
 from graph_compiler.spark_runtime.positions.new_files import files_now
 from graph_compiler.spark_runtime.spark_internals.file_listings import modification_times
 from graph_compiler.staging.streams.batch_log import all_files, files_of
@@ -39,6 +39,7 @@ class ArrivingFiles(ArrivingSource):
     connector: FileConnector
     spark: SparkSession
     name: str
+    footers: FooterColumns
 
     def read(self) -> DataFrame:
         """Return the rows of files that arrive."""
@@ -70,26 +71,25 @@ class ArrivingFiles(ArrivingSource):
         """Return the files that Spark has listed for a batch."""
         logged = range(_number(before) + 1, _number(until) + 1)
         files = dict(files_of(log.store, log.folder, logged))
-        return BatchFiles(connector=self.connector, spark=self.spark, files=files)
+        return BatchFiles(footers=self.footers, files=files)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchFiles(BatchInput):
     """The files of a batch: their paths, and when each was modified, in milliseconds."""
 
-    connector: FileConnector
-    spark: SparkSession
+    footers: FooterColumns
     files: Mapping[str, int]
 
     def check(self) -> None:
         """Raise SourceChangedError if a file has changed, SchemaChangedError if it has other columns than declared."""
         self.check_unchanged()
         if self.files:
-            check_files(self.connector, tuple(self.files), self.spark)
+            check_files(self.footers, tuple(self.files))
 
     def check_unchanged(self) -> None:
         """Raise SourceChangedError if a file is not as it was listed."""
-        now = modification_times(self.spark, self.files)
+        now = modification_times(self.footers.spark, self.files)
         if wrong := [path for path, modified in self.files.items() if now.get(path) != modified]:
             path = wrong[0]
             what = "has changed" if path in now else "is gone"
@@ -103,7 +103,7 @@ class BatchFiles(BatchInput):
 
 @arriving_source.register
 def _(connector: FileConnector, spark: SparkSession, name: str) -> ArrivingSource:
-    return ArrivingFiles(connector=connector, spark=spark, name=name)
+    return ArrivingFiles(connector=connector, spark=spark, name=name, footers=FooterColumns(connector, spark))
 
 
 def _number(offset: str | None) -> int:
