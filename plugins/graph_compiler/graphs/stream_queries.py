@@ -243,16 +243,18 @@ class StreamQueries:
     def _process_problems(
         self, node: StreamNode, operator: KeyedProcess, before: list[StreamNode]
     ) -> Iterator[Problem]:
-        if operator.has_time_to_live:
+        other = next((each for each in self.stateful if each.id != node.id), None)
+        if operator.has_time_to_live and other is not None:
             yield _at(
                 node,
-                "a state of it has a time to live: Spark would run batches without rows, and a run would never end",
-                allowed="states without a time to live",
-                hint='remove what is old by a timer of event time: process(…, time="at"), and clear() in on_timer',
+                f"a state of it has a time to live, and '{other.declared_name}' keeps state, too: its last rows would "
+                "wait for the next run",
+                allowed="a time to live of states of the only operator with state in its pipeline",
+                hint="declare the other one in a pipeline of its own",
             )
-        elif operator.time is not None:
+        if operator.time is not None:
             yield from _timer_problems(node, operator.time, self._watermarks(before))
-            if other := next((each for each in self.stateful if each.id != node.id), None):
+            if other is not None:
                 yield _at(
                     node,
                     f"it has timers, and '{other.declared_name}' keeps state, too: Spark would fire timers too late",

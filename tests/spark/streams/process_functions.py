@@ -4,7 +4,13 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from graph_compiler import KeyedProcessFunction, ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
+from graph_compiler import (
+    KeyedProcessFunction,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    StateTtlConfig,
+    ValueStateDescriptor,
+)
 from graph_compiler.declaration.operators.process_functions import ProcessContext, Row
 
 MINUTE = 60_000
@@ -72,6 +78,23 @@ class Counts(KeyedProcessFunction):
         self.count.update((self.count.value() or 0) + 1)
         self.lately.add(value["id"])
         yield {"user": ctx.get_current_key(), "n": self.count.value(), "ids": self.lately.get()}
+
+
+class Forgetful(KeyedProcessFunction):
+    """Emits how many rows a user has had lately, by a state of each kind; the time to live is some seconds."""
+
+    count = ValueStateDescriptor("INT", ttl=StateTtlConfig("20 seconds"))
+    lately = ListStateDescriptor("INT", ttl=StateTtlConfig("20 seconds"))
+    known = MapStateDescriptor("INT", "INT", ttl=StateTtlConfig("20 seconds"))
+    ever = ValueStateDescriptor("INT")
+
+    def process_element(self, value: Row, ctx: ProcessContext) -> Iterator[Row]:
+        self.count.update((self.count.value() or 0) + 1)
+        self.ever.update((self.ever.value() or 0) + 1)
+        self.lately.add(value["id"])
+        self.known.put(value["id"], 1)
+        ids = sorted({*self.lately.get(), *self.known.keys()})
+        yield {"user": ctx.get_current_key(), "n": self.count.value(), "ever": self.ever.value(), "ids": ids}
 
 
 TYPES = (

@@ -2,6 +2,7 @@
 
 import json
 import random
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,7 +23,7 @@ from graph_compiler.staging.streams.checkpoint import known_streams
 from graph_compiler.staging.streams.savepoints import take_savepoint
 from tests.harness.position_runs import Runs, write
 from tests.lake.dying import die
-from tests.spark.streams.process_functions import TYPES, Counts, Keeper, Reminders, Visits, Wrong
+from tests.spark.streams.process_functions import TYPES, Counts, Forgetful, Keeper, Reminders, Visits, Wrong
 
 pytestmark = [pytest.mark.spark, pytest.mark.ci]
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
@@ -241,6 +242,41 @@ def test_a_result_that_its_type_would_change_fails(tmp_path: Path, spark: SparkS
     write(tmp_path / "in" / "0.json", {"id": 1, "user": "a"})
     (failure,) = tried(Runs(env, tmp_path, spark), "one")
     assert "process_element of tests.spark.streams.process_functions:Wrong returned: 'n' is 1.5, a float" in failure
+
+
+def test_a_state_is_forgotten_when_its_time_to_live_is_over(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It counts from the last write, by the clock of the batch: a batch that is repeated later has the same states."""
+    env = StreamExecutionEnvironment("stream", config={"execution.runtime-mode": "AUTOMATIC"})
+    rows = env.from_source(Json(f"{tmp_path}/in", schema="id INT, user STRING"), "in", unbounded=True).uid("in")
+    made = rows.key_by("user").process(Forgetful, "user STRING, n INT, ever INT, ids ARRAY<INT>").uid("made")
+    made.sink_to(Parquet(f"{tmp_path}/out"), mode="append").uid("out")
+    runs = Runs(env, tmp_path, spark)
+
+    def emitted(id: int) -> list[Any]:
+        found = spark.read.parquet(f"{tmp_path}/out").where(f"array_contains(ids, {id})").orderBy("user", "n")
+        return [(row["user"], row["n"], row["ever"], row["ids"]) for row in found.collect() if max(row["ids"]) == id]
+
+    def arrives(id: int, *users: str) -> None:
+        write(tmp_path / "in" / f"{id}.json", *({"id": id, "user": user} for user in users))
+
+    arrives(1, "a", "b")
+    assert tried(runs, "first") == []
+    began = time.monotonic()
+    assert emitted(1) == [("a", 1, 1, [1]), ("b", 1, 1, [1])]
+    arrives(2, "a")
+    with monkeypatch.context() as patch:
+        die(patch, SinkCommitter, "commit", after=False)
+        assert tried(runs, "dies")
+    time.sleep(max(0.0, 22 - (time.monotonic() - began)))
+    assert tried(runs, "repeated") == []
+    if emitted(2) != [("a", 2, 2, [1, 2])]:
+        assert emitted(2) == [("a", 1, 2, [2])], "the batch had begun more than 20 seconds after the first"
+    time.sleep(22)
+    arrives(3, "a", "b")
+    assert tried(runs, "last") == []
+    assert emitted(3) == [("a", 1, 3, [3]), ("b", 1, 2, [3])]
 
 
 def test_what_spark_needs_for_states_is_asked_before_a_row_moves(

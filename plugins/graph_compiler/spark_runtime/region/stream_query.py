@@ -90,6 +90,8 @@ _STATES_ON_DISK = {
     "RocksDBStateStoreProvider"
 }
 """Where Spark can keep the states of functions. It is noted in the checkpoint, which keeps its own."""
+_ONLY_BATCHES_WITH_ROWS = {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
+"""With a time to live, Spark would run batches without rows one after the other, and no run would end."""
 _AHEAD = timedelta(minutes=5)
 """By how much the clock of the scheduler may be ahead of the driver's."""
 _MOST_BATCHES = 200
@@ -140,7 +142,7 @@ def run_stream(
     passed = ChangingNumber(spark) if any(map(_late_tag, task.region.operators)) else None
     run = RegionRun(area=area, metrics=metrics, evaluation=_evaluation(task, spark, seams, sources, passed))
     initialize_on_master(task.region.vertices, spark, run.running)
-    if _calls_functions_with_state(task.region):
+    if _functions_with_state(task.region):
         check_states(spark)
     if task.region.savepoint is not None:
         layout = StreamLayout(root=task.staging_root, owner=task.identity.owner)
@@ -220,7 +222,8 @@ class _Stream:
         settings = {
             **_partitions(self.task.region, self.spark),
             **(_LATE_AS_EACH_ROW if self.passed else {}),
-            **(_STATES_ON_DISK if _calls_functions_with_state(self.task.region) else {}),
+            **(_STATES_ON_DISK if _functions_with_state(self.task.region) else {}),
+            **(_ONLY_BATCHES_WITH_ROWS if _has_time_to_live(self.task.region) else {}),
         }
         while True:
             with run.running(last, Phase.PREPARE), pinned(self.spark, settings):
@@ -484,9 +487,17 @@ def _late_tag(operator: OperatorDescriptor) -> str | None:
     return operator.operator.late_data if isinstance(operator.operator, WindowAggregate) else None
 
 
-def _calls_functions_with_state(region: RegionDescriptor) -> bool:
+def _functions_with_state(region: RegionDescriptor) -> list[KeyedProcess]:
     states = set() if region.stream is None else {each.operator_id for each in region.stream.state}
-    return any(isinstance(each.operator, KeyedProcess) and each.operator_id in states for each in region.operators)
+    return [
+        each.operator
+        for each in region.operators
+        if isinstance(each.operator, KeyedProcess) and each.operator_id in states
+    ]
+
+
+def _has_time_to_live(region: RegionDescriptor) -> bool:
+    return any(each.has_time_to_live for each in _functions_with_state(region))
 
 
 def _progress_of(batch: StreamingQueryProgress, times_read: Sequence[int]) -> StreamProgress:
