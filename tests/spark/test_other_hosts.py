@@ -17,7 +17,12 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
-from graph_compiler.deployment.documents.jvm_settings import CONFIRMED_ZONE, HOST_ZONE_VARIABLE, OPTIONS
+from graph_compiler.deployment.documents.jvm_settings import (
+    CONFIRMED_ZONE,
+    HOST_ZONE_VARIABLE,
+    OPTIONS,
+    without_locality_waits,
+)
 from graph_compiler.driver_jvm.pinned_process import pinned_variables
 from graph_compiler.errors import PublicationError
 from graph_compiler.spark_runtime.pinned_jvm import JvmNotPinnedError, check_executor_jvms, check_jvm, executor_pins
@@ -212,6 +217,13 @@ def test_executors_get_what_was_submitted_and_the_pins() -> None:
         pins = executor_pins({"spark.master": master, key: "-Xss4m"})
         assert pins == {"spark.executorEnv.TZ": "UTC", key: f"-Xss4m {OPTIONS}"}
         assert executor_pins({"spark.master": master})[key] == OPTIONS
+
+
+def test_a_driver_with_its_executors_in_it_waits_for_no_host() -> None:
+    """In HDFS, `tests/hdfs/test_streams_in_hdfs.py` would wait forever."""
+    assert without_locality_waits("local[2]", {}) == {"spark.locality.wait": "0"}
+    assert without_locality_waits("local[2]", {"spark.locality.wait.node": "1s"}) == {}
+    assert without_locality_waits("yarn", {}) == {}
 
 
 def test_executors_are_asked_for_their_properties(spark: SparkSession) -> None:

@@ -28,7 +28,13 @@ from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.coordination import RegionEventKind
 from graph_compiler.declaration.resources.application import DeployMode
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.documents.jvm_settings import READS_DIFFERENTLY, RESIDENT, UNRECORDED, capped_partitions
+from graph_compiler.deployment.documents.jvm_settings import (
+    READS_DIFFERENTLY,
+    RESIDENT,
+    UNRECORDED,
+    capped_partitions,
+    without_locality_waits,
+)
 from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, Failure, ThrowableType
 from graph_compiler.deployment.documents.staging_layout import root_of
 from graph_compiler.deployment.targets.known_targets import target_of
@@ -147,11 +153,13 @@ def session(task: TaskDeploymentDescriptor) -> SparkSession:
     check_jvm(submitted)
     if (zone := host_zone()) is not None:
         LOG.info("this host's time zone is %s, and tasks run in UTC. %s", zone, READS_DIFFERENTLY)
-    if submitted.get("spark.master", "").startswith("local"):
+    master = submitted.get("spark.master", "")
+    if master.startswith("local"):
         # Python workers need this process's environment; on a cluster they have their own Python.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(f"{task.region.pipeline}.{task.region.task_name}")
-    settings = {**UNRECORDED, **executor_pins(submitted), **dict(task.region.session)}
+    settings = {**UNRECORDED, **executor_pins(submitted), **without_locality_waits(master, submitted)}
+    settings |= dict(task.region.session)
     if capped := capped_partitions(submitted):
         for key, most in capped.items():
             LOG.info("%s is lowered to %s: pipeline.max-parallelism", key, most)

@@ -123,6 +123,7 @@ UNRECORDED: Mapping[str, str] = {
 """Settings pinned by the driver that are in no fingerprint, so runs that began without them continue."""
 SESSION: Mapping[str, str] = {**RECORDED, **UNRECORDED}
 """Settings pinned for every application, since they can change a result."""
+_LOCALITY_WAIT = "spark.locality.wait"
 STRICT_SOURCES = "spark.graph_compiler.strict_sources"
 """The setting that is "false" if sources read as in versions before 0.2: option `sources.strict`."""
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
@@ -132,6 +133,16 @@ MAX_PARALLELISM = "spark.graph_compiler.max_parallelism"
 """The setting with which the driver learns option `pipeline.max-parallelism`."""
 _SPARKS_OWN = {SHUFFLE_PARTITIONS: "200"}
 """Spark's default."""
+
+
+def without_locality_waits(master: str, conf: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the setting with which a driver waits for no host, if its executors are in it; `conf` are its settings.
+
+    Spark lets a task wait for the host of its blocks (HDFS), and looks at the clock again when another one ends. Behind
+    the last one, a driver without other executors would wait forever (SPARK-4939). A wait that is set stays.
+    """
+    is_set = any(key.startswith(_LOCALITY_WAIT) for key in conf)
+    return {} if is_set or not master.startswith("local") else {_LOCALITY_WAIT: "0"}
 
 
 def capped_partitions(submitted: Mapping[str, str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 
-from graph_compiler.deployment.documents.jvm_settings import EXECUTOR_ZONE, SESSION, ZONE
+from graph_compiler.deployment.documents.jvm_settings import EXECUTOR_ZONE, SESSION, ZONE, without_locality_waits
 from graph_compiler.driver_jvm.pinned_process import pinned_process
 
 MASTER = "local[2]"
@@ -35,7 +35,13 @@ def local_session(settings: Mapping[str, str] = MappingProxyType({})) -> Iterato
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.master(MASTER).appName("graph_compiler.testing")
-    for key, value in {**SESSION, **_SETTINGS, **settings, EXECUTOR_ZONE: ZONE}.items():
+    for key, value in {
+        **SESSION,
+        **_SETTINGS,
+        **without_locality_waits(MASTER, settings),
+        **settings,
+        EXECUTOR_ZONE: ZONE,
+    }.items():
         builder = builder.config(key, value)
     with pinned_process():
         spark = builder.getOrCreate()
