@@ -383,8 +383,8 @@ FAULTS = (
         "one that was done stops all others, too",
         (
             "Ledger.of_this_run",
-            "self._refuse_what_may_be_own(target, error, before)\n                continue",
-            "raise",
+            "self._refuse_what_may_be_own(target, document, before)\n                continue",
+            "raise document",
         ),
         found_by="staging/publications/test_ledger.py::test_an_unreadable_intent_does_not_block_once_it_is_done",
     ),

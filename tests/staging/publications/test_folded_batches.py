@@ -26,10 +26,14 @@ def of(store: InMemoryStore, run: str, batch: str | None = None) -> Ledger:
     return Ledger(store=store, layout=layout, plan_id="plan", batch=batch)
 
 
+def none_is_open(publication: Publication) -> None:
+    raise AssertionError(f"{publication.execution_id} counts as not done, and would be published again")
+
+
 def publish(ledger: Ledger, execution_id: str, markers: tuple[str, ...] = (), *, is_given_up: bool = False) -> None:
     """Publish as the next publication of a target; or decide, and give it up."""
     intent = Intent(
-        number=ledger.settle(TARGET, SINK, ledger.finish),
+        number=ledger.settle(TARGET, SINK, none_is_open),
         identity=ledger.layout.identity,
         plan_id="plan",
         operator_id=SINK,

@@ -1,6 +1,6 @@
 """Which publications of a target have no records any more: those of streams, which are batches of long ago.
 
-A stream publishes for years, some thousand batches a day, and a record of each would fill the ledger's folder. Nobody
+A stream publishes for years, some thousand batches a day, and a record of each would fill the ledger's folder. No run
 asks for a batch that Spark cannot repeat: of each stream, the ledger keeps the records of its last batches. Of the
 others it keeps the numbers, in `<k>.folded.json`. The last one counts, and has what the ones before it had.
 
