@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -13,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from tests.end_to_end.conftest import ROOT
+from tests.end_to_end.test_stream_runs import CONTINUOUS, arrive, published
 from tests.harness.reference import rows
-from tests.harness.standalone import processes_of, until
+from tests.harness.standalone import processes_of, standalone, until
 from tests.harness.waiting_run import PRICES, Waiting, waiting
 from tests.yarn.conftest import YarnHome
 
@@ -130,3 +132,31 @@ def test_a_timeout_ends_its_application_and_a_retry_starts_another(yarn_home: Ya
         assert waits.run.end() == "success"
         assert waits.states() == ["KILLED", "FINISHED"]
     assert rows(yarn_home.output / "waited") == sorted(PRICES)
+
+
+def test_a_continuous_stream_waits_in_the_triggerer_until_it_is_stopped(yarn_home: YarnHome, tmp_path: Path) -> None:
+    folder = yarn_home.yarn.shared / f"stream-{tmp_path.name}"
+    (folder / "in").mkdir(parents=True)
+    home = DeferringHome(**{each.name: getattr(yarn_home, each.name) for each in fields(yarn_home)})
+    before = home.yarn.applications().keys()
+    arrive(folder, "a.txt", "to be or not to be")
+    with standalone(home.environment, tmp_path, {"words": CONTINUOUS.format(folder=folder)}) as api:
+        run = api.call("POST", "/api/v2/dags/words/dagRuns", {"logical_date": None})
+        path = f"/api/v2/dags/words/dagRuns/{run['dag_run_id']}"
+
+        def state() -> object:
+            (task,) = api.call("GET", f"{path}/taskInstances")["task_instances"]
+            return task["state"]
+
+        def is_counted(text: str) -> bool:
+            return published(f"{folder}/counts") == sorted(Counter(text.split()).items(), key=repr)
+
+        until(lambda: is_counted("to be or not to be"), "the first batch", seconds=400)
+        until(lambda: state() == "deferred", "the task to defer", seconds=60)
+        arrive(folder, "b.txt", "be quick")
+        until(lambda: is_counted("to be or not to be be quick"), "the second batch", seconds=60)
+        stopped = home.cli("streams", "stop", "words", "lines")
+        assert stopped.returncode == 0, stopped.stdout + stopped.stderr
+        until(lambda: api.call("GET", path)["state"] == "success", "the run to end", seconds=200)
+    found = home.yarn.applications()
+    assert [found[id][0] for id in found.keys() - before] == ["FINISHED"]
