@@ -249,6 +249,23 @@ def test_batches_of_a_stream_are_shown_as_far_as_they_are_known() -> None:
     assert (known.state_rows, known.state_bytes, known.behind, known.seconds) == (5, 900, 3, 0.5)
 
 
+def test_a_stream_that_runs_shows_its_last_batches_and_since_when_one_is_in_progress() -> None:
+    told = ExecutionProgress(
+        version=1,
+        application_id="local-1",
+        ui_url=None,
+        current=CurrentStep(operator="counts", phase=Phase.PREPARE, since=7.0),
+        vertices=(),
+        actions=(),
+        batches=(PublishedBatch(number=3, rows=2, seconds=1.5),),
+    )
+    left = an_attempt(1, ExecutionState.RUNNING, progress=told)
+    (found,) = region([a_try(1, "running", is_current=True)], [left]).attempts
+    assert [(one.number, one.rows_out) for one in found.batches] == [(3, 2)]
+    assert found.current is not None
+    assert (found.current.operator, found.current.since) == ("counts", 7.0)
+
+
 def test_a_failure_has_a_message_and_a_place() -> None:
     failure = Failure(throwable_type=ThrowableType.RECOVERABLE_ERROR, operator="flown", declared_at=None, message="no")
     failed = an_attempt(1, ExecutionState.FAILED, reason="no", report=report(failure))

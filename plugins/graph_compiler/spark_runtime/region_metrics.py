@@ -10,6 +10,7 @@ start them in pyspark's InheritableThread, and enter `running` in each.
 from __future__ import annotations
 
 import itertools
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -60,6 +61,8 @@ class RegionMetrics:
     """
     published: Callable[[], tuple[PublishedBatch, ...]] = tuple
     """Returns the batches that a stream has published, also one that fails."""
+    latest: tuple[PublishedBatch, ...] = ()
+    """The last ones, while it runs."""
     _counted: dict[Output, int] = field(default_factory=dict)
     _too_high: set[Output] = field(default_factory=set)
     _same_rows: list[tuple[Output, Output]] = field(default_factory=list)
@@ -69,7 +72,8 @@ class RegionMetrics:
     """The operators that are running, nested or in parallel."""
     _groups: list[str] = field(default_factory=list)
     """Spark's job groups of the measurements that are running."""
-    _told: tuple[int, ...] = ()
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _told: tuple[object, ...] = ()
     """How much was known when `_progress` was last computed."""
     _learner: ExecutionLearner = field(init=False)
     _graph: OperatorGraph = field(init=False)
@@ -98,6 +102,23 @@ class RegionMetrics:
             yield
 
     @contextmanager
+    def in_batch(self, sink: OperatorDescriptor) -> Iterator[None]:
+        """Tell that a batch of a stream is in progress, for a sink, and since when."""
+        step = CurrentStep(operator=sink.name, phase=Phase.PREPARE, since=time.time())
+        self._steps.append(step)
+        self._report()
+        try:
+            yield
+        finally:
+            self._steps.remove(step)
+            self._report()
+
+    def has_published(self, batches: tuple[PublishedBatch, ...]) -> None:
+        """Tell which batches a stream has published last."""
+        self.latest = batches
+        self._report()
+
+    @contextmanager
     def _reporting(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:
         self.on_begin(self.region, operator, phase)
         step = CurrentStep(operator=operator.name, phase=phase, since=time.time())
@@ -110,6 +131,10 @@ class RegionMetrics:
             self._report()
 
     def _report(self) -> None:
+        with self._lock:  # batches of a stream have a thread of their own
+            self._report_now()
+
+    def _report_now(self) -> None:
         if self.on_progress is None:
             return
         if self._progress is None:
@@ -121,10 +146,10 @@ class RegionMetrics:
                 vertices=(),
                 actions=(),
             )
-        if (known := (len(self.actions), len(self.committed), len(self.staged))) != self._told:
+        if (known := (len(self.actions), len(self.committed), len(self.staged), self.latest)) != self._told:
             self._told = known
             vertices, actions = self.vertices(), tuple(self.actions)
-            self._progress = replace(self._progress, vertices=vertices, actions=actions)
+            self._progress = replace(self._progress, vertices=vertices, actions=actions, batches=self.latest)
         current = self._steps[-1] if self._steps else None
         self._progress = replace(self._progress, current=current)
         self.on_progress(self._progress)

@@ -17,11 +17,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from graph_compiler import Parquet, StreamExecutionEnvironment, Text
 from graph_compiler.deployment.documents.heartbeat import StreamEnd, StreamHeartbeat
+from graph_compiler.deployment.documents.progress import ExecutionProgress
+from graph_compiler.deployment.documents.report import Phase
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StreamLayout
 from graph_compiler.spark_runtime.region import stream_watch
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from graph_compiler.spark_runtime.spark_internals import running_query
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.streams.batch_log import last_begun, uncommitted_batch
 from graph_compiler.staging.streams.checkpoint import Checkpoint, last_query
 from graph_compiler.staging.streams.heartbeats import StreamTurn
@@ -91,6 +94,10 @@ def until(is_so: Callable[[], object]) -> None:
         time.sleep(0.05)
 
 
+def progress(runs: Runs) -> ExecutionProgress | None:
+    return AttemptDocuments.of(runs.last[-1]).read_progress()
+
+
 def has_published(runs: Runs, batch: int) -> bool:
     found = heartbeat(runs)
     return found is not None and any(each.number == batch for each in found.batches)
@@ -126,6 +133,8 @@ def test_what_arrives_is_published_until_it_is_asked_to_stop(tmp_path: Path, spa
         until(lambda: has_published(runs, 0))
         arrive(tmp_path, "b.txt", "be quick")
         until(lambda: has_published(runs, 1))
+        until(lambda: (told := progress(runs)) and [each.number for each in told.batches if each.progress] == [0, 1])
+        until(lambda: (told := progress(runs)) and told.current is None)
         stop(runs)
 
     with beside(act):
@@ -187,6 +196,11 @@ def test_a_batch_in_progress_is_published_and_committed(
             assert found is not None
             assert found.batch_began is not None
             assert "in batch 0 for " in found.words(found.written)
+            until(lambda: (told := progress(runs)) and told.current)
+            told = progress(runs)
+            assert told is not None
+            assert told.current is not None
+            assert (told.current.phase, told.batches) == (Phase.PREPARE, ())
             stop(runs)
             until(lambda: ends)
         return prepare(committer, rows)

@@ -112,7 +112,7 @@ def history_json(found: History) -> str:
                     "kept_in_tries": list(_kept_in(attempt, one.kept)),
                     "recomputed": to_wire(attempt.report.recomputed if attempt.report else ()),
                     "increments": to_wire(attempt.report.increments if attempt.report else ()),
-                    "batches": to_wire(attempt.report.batches if attempt.report else ()),
+                    "batches": to_wire(attempt.batches),
                     "outputs": [{"name": each.name, "kind": each.kind} | each.to_json() for each in attempt.outputs],
                     "current": to_wire(attempt.progress.current if attempt.progress else None),
                 }
@@ -148,7 +148,7 @@ def _details(attempt: Attempt) -> Iterator[str]:
     if attempt.report is not None:
         yield from (found.words() for found in attempt.report.recomputed)
         yield from (found.words() for found in attempt.report.increments)
-        yield from batch_words(attempt.report.batches)
+    yield from batch_words(attempt.batches)
     yield from (f"{each.name}: {counted(each.rows, 'row')}, {each.place}" for each in attempt.outputs if each.commit)
     if attempt.progress is not None and (step := attempt.progress.current):
         seen = "last seen in" if attempt.state.is_terminal else "now in"

@@ -5,10 +5,12 @@ An execution whose driver died has no report, only its last progress.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from graph_compiler.deployment.documents.report import ActionMetrics, Phase, VertexMetrics
+from graph_compiler.deployment.documents.stream import PublishedBatch
 from graph_compiler.deployment.documents.wire import from_json
+from graph_compiler.extensions import UNSAID
 
 VERSION = 1
 
@@ -26,7 +28,7 @@ class CurrentStep:
 class ExecutionProgress:
     """`current` None: nothing is running for an operator at the moment. `ui_url`: Spark's UI, None if that is off.
 
-    The other fields are as in ExecutionReport, so far.
+    `batches` are the last ones that a stream has published. The other fields are as in ExecutionReport, so far.
     """
 
     version: int
@@ -35,6 +37,7 @@ class ExecutionProgress:
     current: CurrentStep | None
     vertices: tuple[VertexMetrics, ...]
     actions: tuple[ActionMetrics, ...]
+    batches: tuple[PublishedBatch, ...] = field(default=(), metadata={UNSAID: True})
 
     @classmethod
     def from_json(cls, text: str) -> ExecutionProgress:

@@ -96,6 +96,8 @@ _AHEAD = timedelta(minutes=5)
 """By how much the clock of the scheduler may be ahead of the driver's."""
 _MOST_BATCHES = 200
 """How many of its batches, and of their actions, a report names: the last ones."""
+_SHOWN = 20
+"""How many of them are shown while it runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,9 +266,13 @@ class _Stream:
         """Return the last batches, each with its late rows; warn of those of all."""
         for line in late_words(self._late_before + sum(self._late.values())):
             LOG.warning(line)
+        return self._known(_MOST_BATCHES)
+
+    def _known(self, most: int) -> tuple[PublishedBatch, ...]:
+        """Return the last batches, with what Spark has reported of them."""
         return tuple(
             replace(each, late=self._late.get(each.number, 0), progress=self._progress.get(each.number))
-            for each in self.batches
+            for each in self.batches[-most:]
         )
 
     def _let_pass(self, number: int) -> None:
@@ -288,6 +294,7 @@ class _Stream:
                 dropped = (state.numRowsDroppedByWatermark for state in batch.stateOperators)
                 self._late[batch.batchId] = max(dropped, default=0)
                 self._late_before += self._late.pop(batch.batchId - _MOST_BATCHES, 0)
+        self.run.metrics.has_published(self._known(_SHOWN))
 
     def _progress_behind(self, number: int) -> StreamProgress | None:
         """Return where the stream is behind a batch, None if Spark has not reported that yet."""
@@ -352,7 +359,8 @@ class _Stream:
         return union(parts)
 
     def _publish(self, rows: DataFrame, number: int) -> None:
-        with program_log.about(self.task.log_fields):
+        *_, last = (each for each in self._region.operators if isinstance(each.operator, Sink))
+        with program_log.about(self.task.log_fields), self.run.metrics.in_batch(last):
             try:
                 self._publish_once(rows, number)
             except BaseException as error:  # it passes through Spark, which keeps only its text
@@ -392,6 +400,7 @@ class _Stream:
         published = sum(output.rows for output in result.outputs)
         batch = PublishedBatch(number=number, rows=published, seconds=round(time.monotonic() - began, 3))
         self.batches.append(batch)
+        self.run.metrics.latest = self._known(_SHOWN)
         self.watch.ends(batch)
         del self.batches[:-_MOST_BATCHES]
         LOG.info("batch %s: %s published", number, counted(published, "row"))

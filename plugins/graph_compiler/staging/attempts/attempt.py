@@ -29,6 +29,7 @@ from typing import TypeVar
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt
 from graph_compiler.deployment.documents.progress import ExecutionProgress
 from graph_compiler.deployment.documents.report import ExecutionReport, Failure, Outcome, Output, ThrowableType
+from graph_compiler.deployment.documents.stream import PublishedBatch
 from graph_compiler.deployment.documents.wire import from_wire
 from graph_compiler.errors import DamagedDocumentError, DescriptorError
 from graph_compiler.graphs.execution import ExecutionState, IllegalTransitionError, cancel, report_state, transition
@@ -102,6 +103,12 @@ class Attempt(AttemptEnd):
         """The id of its Spark application, as far as its driver has said."""
         known = self.report or self.progress
         return known.application_id if known else None
+
+    @property
+    def batches(self) -> tuple[PublishedBatch, ...]:
+        """The last batches that it has published, if it is one of a stream."""
+        known = self.report or self.progress
+        return known.batches if known else ()
 
 
 def read_attempt(documents: AttemptDocuments, *, is_last: bool) -> Attempt | None:

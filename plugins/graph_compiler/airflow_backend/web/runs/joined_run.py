@@ -219,5 +219,5 @@ def _attempt(row: TryRow | None, attempt: Attempt | None, task: _TaskRun) -> Vie
         log_url=task.log_url(try_number),
         actual=report.actual if report else None,
         remarks=tuple(remarks(report)) if report else (),
-        batches=tuple(map(batch_view, report.batches)) if report else (),
+        batches=tuple(map(batch_view, attempt.batches)) if attempt else (),
     )
