@@ -8,7 +8,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler import Json, Parquet, StreamExecutionEnvironment, TumblingEventTimeWindows
+from graph_compiler.spark_runtime.region.coordination import SinkCommitter
+from graph_compiler.staging.publications import ledger as ledgers
+from graph_compiler.staging.publications.ledger import Ledger, LedgerRecords
 from tests.harness.position_runs import Runs, write
+from tests.lake.dying import die
 
 pytestmark = [pytest.mark.spark, pytest.mark.ci]
 COLUMNS = "id INT, at TIMESTAMP"
@@ -60,6 +64,27 @@ def test_a_burst_is_published_in_batches_of_so_many_files(tmp_path: Path, spark:
     assert runs.run("two") == []
     assert [batch.number for batch in runs.report().batches] == [1, 2, 3]
     assert is_copied(spark, tmp_path, 101)
+
+
+def test_ledgers_stay_small_while_drivers_die(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in `test_folded_batches.py`, with what Spark writes and repeats; a record is folded behind two batches."""
+    monkeypatch.setattr(ledgers, "FOLDED_AFTER", 2)
+    runs = copies(tmp_path, spark, maxFilesPerTrigger=1)
+    for run in range(5):
+        for file in range(3):
+            id = run * 3 + file
+            write(tmp_path / "in" / f"{id:02}.json", {"id": id, "at": minute(0)})
+        with monkeypatch.context() as patch:
+            places = ((LedgerRecords, "fold"), (ledgers, "put_folded"), (Ledger, "finish"), (SinkCommitter, "commit"))
+            die(patch, *places[run % 4], after=run % 2 == 0)
+            runs.run(f"run {run}")
+        assert runs.run(f"run {run}") == []
+        assert is_copied(spark, tmp_path, id + 1)
+    folders = list((tmp_path / "staging/.targets").iterdir())
+    assert len(folders) == 2
+    assert all(len(list(folder.glob("*.intent.json"))) <= 5 for folder in folders)
 
 
 def test_files_count_whatever_their_clock_says(tmp_path: Path, spark: SparkSession) -> None:

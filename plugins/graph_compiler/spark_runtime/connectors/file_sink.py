@@ -75,11 +75,12 @@ class FileSink:
             )
             versions.refuse_base(read, self.context.reads_again(read))
         check_names(rows.schema)
-        old_files = () if self._follows_own_batch(rows) else self.ticket.old_files
-        keeps = self.sink.mode in _KEEPS_ROWS and bool(old_files)
+        is_compared = self._follows_own_batch(rows)
+        old_files = () if is_compared else self.ticket.old_files
+        keeps = self.sink.mode in _KEEPS_ROWS and (is_compared or bool(old_files))
         asked = self.connector.on_schema_change is not None and self.connector.schema is None
         held = None
-        if keeps:
+        if keeps and not is_compared:
             self._check_folders(old_files)
         if old_files and (keeps or asked):
             held = self._held_schema(rows)
