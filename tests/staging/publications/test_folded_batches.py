@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.stream import EarlierStream, StreamOrigin
 from graph_compiler.errors import PublicationError
 from graph_compiler.staging.publications import ledger as ledgers
 from graph_compiler.staging.publications.folded_batches import FOLDED_AFTER, FoldedBatches, folded_batches, put_folded
 from graph_compiler.staging.publications.ledger import Ledger
-from graph_compiler.staging.publications.publications import WHOLE, Intent, Publication
+from graph_compiler.staging.publications.publications import GIVEN_UP, WHOLE, Intent, Publication
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
 from tests.harness.folders import SINK
 
@@ -90,6 +91,29 @@ def test_a_batch_of_long_ago_is_refused() -> None:
     for old in (0, FOLDED_AFTER):
         with pytest.raises(PublicationError, match="put it back, or begin with a savepoint"):
             of(store, "r", f"s/{old}").of_this_run(TARGET, SINK, next_number)
+
+
+def test_what_is_folded_behind_a_savepoint_is_not_appended_again() -> None:
+    """A person has removed the rows of the batches whose records are there, and has said so of each of them."""
+    store, batches = InMemoryStore(), 3 * FOLDED_AFTER + 1
+    for number in range(batches):
+        publish(of(store, "r", f"s/{number}"), f"e.{number}")
+
+    def begins_behind(batch: int) -> None:
+        earlier = EarlierStream(owner="p", stream_id="s", batch=batch)
+        origin = StreamOrigin(version=1, savepoint_id="x", path="/saved", streams=(earlier,), elsewhere=())
+        ledger = replace(of(store, "r", f"t/{batch + 1}"), restored=origin)
+        ledger.settle(TARGET, SINK, none_is_open)
+
+    with pytest.raises(PublicationError, match="if you have removed the rows of batch 300"):
+        begins_behind(250)
+    for number in range(2 * FOLDED_AFTER + 1, batches):
+        key = of(store, "r").layout.done(TARGET, number)
+        store.delete(key)
+        store.put(key, GIVEN_UP)
+    begins_behind(2 * FOLDED_AFTER)
+    with pytest.raises(PublicationError, match="may have the batches 151 to 200, which are not recorded any more"):
+        begins_behind(150)
 
 
 def test_files_with_columns_only_are_still_known() -> None:

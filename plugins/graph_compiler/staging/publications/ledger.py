@@ -372,14 +372,9 @@ class Ledger:
                 "root has recorded of which batches: they could be appended again\n"
                 f"  allowed: {others}; or the staging root of the savepoint"
             )
-        known = {each.stream_id: each for each in savepoint.streams}
-        for number, document in self.records.newest_first(target, self.records.next_number(target)):
-            if isinstance(document, DamagedDocumentError):
-                if document.why == GONE:  # a record that was removed by hand
-                    continue
-                raise document
-            stream_id, batch = batch_of(document.get("batch")) or ("", -1)
-            done = self.layout.done(target, number)
+        known, oldest = {each.stream_id: each for each in savepoint.streams}, dict[str, int]()
+        for number, stream_id, batch in self._batches(target):
+            done, oldest[stream_id] = self.layout.done(target, number), batch
             if stream_id not in known or ending(self.store, done) is Ending.GIVEN_UP:
                 continue
             before = known[stream_id]
@@ -397,6 +392,23 @@ class Ledger:
                     "ends the other one"
                 )
             del known[stream_id]
+        folded = [each for each in known.values() if oldest.get(each.stream_id, -1) > each.batch + 1]
+        if folded and self.records.folded(target).ranges:
+            before = folded[0]
+            raise PublicationError(
+                f"its target {target} may have the batches {before.batch + 1} to {oldest[before.stream_id] - 1}, which "
+                f"are not recorded any more, and the savepoint {savepoint.path} is behind batch {before.batch}\n"
+                f"  allowed: {others}; or a savepoint that was taken later"
+            )
+
+    def _batches(self, target: str) -> Iterator[tuple[int, str, int]]:
+        """Yield the recorded publications of batches, the last one first: number, stream, and batch."""
+        for number, document in self.records.newest_first(target, self.records.next_number(target)):
+            if isinstance(document, DamagedDocumentError):
+                if document.why != GONE:  # removed by hand
+                    raise document
+            elif (batch := batch_of(document.get("batch"))) is not None:
+                yield number, *batch
 
     def _is_continued(self, stream: EarlierStream) -> bool:
         """Whether a stream can still be continued in this staging root."""
