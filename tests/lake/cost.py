@@ -13,6 +13,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -21,7 +22,7 @@ from graph_compiler import Delta, Iceberg, Secret
 from graph_compiler.spark_runtime.connectors.lake.delta import SETTINGS
 from graph_compiler.spark_runtime.connectors.lake.iceberg_source import connect
 from graph_compiler.spark_runtime.rehearsal.local_session import local_session
-from tests.harness.cpu_pairs import Way, compared
+from tests.harness.cpu_pairs import Way, compared, cpu
 from tests.harness.postgres import PASSWORD, running_postgres
 from tests.harness.sinks import Sinks
 
@@ -68,7 +69,7 @@ def of_iceberg(spark: SparkSession, rows: DataFrame, root: Path, pairs: int) -> 
             rows.limit(0).writeTo(f"lake.db.{name}").using("iceberg").create()
         sinks = Sinks(spark, root / "staging")
         return compared(
-            spark,
+            partial(cpu, spark),
             Way(name="plain", does=lambda _: rows.writeTo("lake.db.plain").append()),
             Way(name="ours", does=lambda number: sinks.write(ours, rows, mode="append", run=f"r{number}")),
             pairs,
@@ -81,7 +82,7 @@ def of_delta(spark: SparkSession, rows: DataFrame, root: Path, pairs: int) -> di
         rows.limit(0).write.format("delta").save(str(root / name))
     sinks, ours = Sinks(spark, root / "staging"), Delta(str(root / "ours"))
     return compared(
-        spark,
+        partial(cpu, spark),
         Way(name="plain", does=lambda _: rows.write.format("delta").mode("append").save(str(root / "plain"))),
         Way(name="ours", does=lambda number: sinks.write(ours, rows, mode="append", run=f"r{number}")),
         pairs,

@@ -2,13 +2,17 @@
 
 A command, not a test. Both ways take turns in one Spark session, and their CPU is that of the JVM and of this process.
 Each turn publishes some batches of 100,000 rows, one file each, which have arrived since the last. The plain query
-writes them by `foreachBatch`: a batch is there twice if its driver dies.
+writes them by `foreachBatch`: a batch is there twice if its driver dies. With `--starts`: what a run costs in which
+Spark is started and nothing is new, against a run that copies one row.
 """
 
 import argparse
 import json
 import shutil
+import subprocess
+import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +21,8 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.spark_runtime.rehearsal.local_session import local_session
-from tests.harness.cpu_pairs import Way, compared
+from tests.end_to_end.conftest import Home
+from tests.harness.cpu_pairs import Way, adopt_orphans, compared, cpu, cpu_of_children
 from tests.harness.position_runs import Runs
 
 COLUMNS = "id BIGINT, customer BIGINT, item STRING, amount INT, price DECIMAL(12, 2), day DATE, returned BOOLEAN"
@@ -76,17 +81,66 @@ def compare(spark: SparkSession, format: str, rows: int, batches: int, pairs: in
         assert runs.run(f"run {number}") == []
         assert len(runs.report().batches) == batches
 
-    answer: dict[str, Any] = compared(spark, Way(name="plain", does=plain), Way(name="ours", does=ours), pairs)
+    answer: dict[str, Any] = compared(
+        partial(cpu, spark), Way(name="plain", does=plain), Way(name="ours", does=ours), pairs
+    )
     return {"format": format, "rows": rows, "batches": batches} | answer
 
 
+_COPIES = """
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+
+env = StreamExecutionEnvironment("copies")
+env.from_source(Csv("FOLDER/one", schema="value STRING"), "one").sink_to(Parquet("FOLDER/copied"), mode="overwrite")
+"""
+_ARRIVES = """
+from graph_compiler import FunctionSource, Parquet, StreamExecutionEnvironment
+
+
+def arriving(spark):
+    return spark.readStream.format("text").load("FOLDER/one")
+
+
+env = StreamExecutionEnvironment("arrives", config={"execution.runtime-mode": "STREAMING"})
+rows = env.from_source(FunctionSource(arriving), "rows", unbounded=True).uid("rows")
+rows.sink_to(Parquet("FOLDER/arrived"), mode="append")
+"""
+"""Only Spark can tell whether something has arrived."""
+
+
+def starts(pairs: int, root: Path) -> dict[str, object]:
+    """Compare runs that start Spark: one copies a row, the other finds nothing new."""
+    (root / "pipelines").mkdir()
+    (root / "one").mkdir()
+    (root / "one" / "one.csv").write_text("value\na\n")
+    for name, text in (("copies", _COPIES), ("arrives", _ARRIVES)):
+        (root / "pipelines" / f"{name}.py").write_text(text.replace("FOLDER", str(root)))
+    environment = Home(root / "airflow").environment()
+
+    def run(name: str) -> None:
+        command = [sys.executable, "-m", "graph_compiler", "run", name, "--in-process"]
+        done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    adopt_orphans()
+    run("arrives")
+    plain = Way(name="copies", does=lambda _: run("copies"))
+    ours = Way(name="arrives", does=lambda _: run("arrives"))
+    return {"starts": "nothing is new"} | compared(cpu_of_children, plain, ours, pairs)
+
+
 def main() -> None:
-    """Compare for both formats, and print the figures as JSON."""
+    """Compare for both formats, or runs in which nothing is new, and print the figures as JSON."""
     parser = argparse.ArgumentParser(prog="python -m tests.spark.streams.cost")
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--batches", type=int, default=5)
+    parser.add_argument("--batches", type=int, default=25)
+    parser.add_argument("--starts", action="store_true")
     asked = parser.parse_args()
+    if asked.starts:
+        with tempfile.TemporaryDirectory(prefix="cost-") as folder:
+            print(json.dumps(starts(asked.pairs, Path(folder))), flush=True)
+        return
     with (
         tempfile.TemporaryDirectory(prefix="cost-") as folder,
         local_session({"spark.ui.showConsoleProgress": "false"}) as spark,
