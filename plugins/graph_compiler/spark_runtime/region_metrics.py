@@ -103,7 +103,7 @@ class RegionMetrics:
 
     @contextmanager
     def in_batch(self, sink: OperatorDescriptor) -> Iterator[None]:
-        """Tell that a batch of a stream is in progress, for a sink, and since when."""
+        """Report that a batch of a stream is in progress, for a sink, and since when."""
         step = CurrentStep(operator=sink.name, phase=Phase.PREPARE, since=time.time())
         self._steps.append(step)
         self._report()
@@ -114,7 +114,7 @@ class RegionMetrics:
             self._report()
 
     def has_published(self, batches: tuple[PublishedBatch, ...]) -> None:
-        """Tell which batches a stream has published last."""
+        """Report which batches a stream has published last."""
         self.latest = batches
         self._report()
 
