@@ -111,9 +111,18 @@ def stop(runs: Runs) -> None:
 
 @contextmanager
 def beside(*acts: Callable[[], object]) -> Iterator[None]:
-    """Do things, one after the other, while a driver runs in this thread."""
+    """Do things, one after the other, while a driver runs in this thread; it ends if one of them fails."""
+
+    def do() -> None:
+        try:
+            for act in acts:
+                act()
+        except BaseException:
+            os.kill(os.getpid(), signal.SIGINT)
+            raise
+
     with ThreadPoolExecutor(1) as pool:
-        done = pool.submit(lambda: [act() for act in acts])
+        done = pool.submit(do)
         yield
         done.result(PATIENCE)
 
@@ -223,7 +232,8 @@ def test_nothing_is_written_while_nothing_arrives(
     before: list[list[str]] = []
 
     def act() -> None:
-        until(lambda: has_published(runs, 0))
+        until(lambda: has_published(runs, 0) and is_between_batches(runs))
+        until(lambda: (told := progress(runs)) and told.current is None and told.batches)
         lines, (first, files) = len(caplog.records), _written(runs)
         until(lambda: _written(runs)[0] > first + 3)
         assert len(caplog.records) == lines
