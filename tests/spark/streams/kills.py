@@ -149,7 +149,10 @@ def _succeed(
         if case.kind not in LAKE_KINDS:
             return [], {}
         after.tell("published")
-        _, found = after.hear()
+        what, found = after.hear()
+        if what != "published":
+            said = Path(world["folder"], "drivers.log").read_text(errors="replace")[-2000:]
+            return [f"the last driver is {what} when it is asked for what it has published: {said}"], {}
         return [], {name: sorted(map(tuple, rows)) for name, rows in found.items()}
     finally:
         after.end()
