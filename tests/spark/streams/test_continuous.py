@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from graph_compiler import Parquet, StreamExecutionEnvironment, Text
+from graph_compiler import Json, Parquet, StreamExecutionEnvironment, Text, TumblingEventTimeWindows
 from graph_compiler.deployment.documents.heartbeat import StreamEnd, StreamHeartbeat
 from graph_compiler.deployment.documents.progress import ExecutionProgress
 from graph_compiler.deployment.documents.report import Phase
@@ -23,6 +24,7 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StreamLayout
 from graph_compiler.spark_runtime.region import stream_watch
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
+from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.spark_runtime.spark_internals import running_query
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.streams.batch_log import last_begun, uncommitted_batch
@@ -123,7 +125,11 @@ def beside(*acts: Callable[[], object]) -> Iterator[None]:
 
     with ThreadPoolExecutor(1) as pool:
         done = pool.submit(do)
-        yield
+        try:
+            yield
+        except KeyboardInterrupt:
+            done.result(PATIENCE)
+            raise
         done.result(PATIENCE)
 
 
@@ -244,6 +250,37 @@ def test_nothing_is_written_while_nothing_arrives(
     with beside(act):
         assert runs.run("one") == []
     assert len(runs.report().batches) == 1
+
+
+def test_what_is_read_and_late_is_known_of_batches_behind_idle_times(tmp_path: Path, spark: SparkSession) -> None:
+    """While nothing arrives, Spark reports no rows with the number of the next batch."""
+    config = {"execution.continuous": "true", "execution.checkpointing.interval": "200"}
+    env = StreamExecutionEnvironment("late", config=config | {"execution.runtime-mode": "STREAMING"})
+    rows = env.from_source(Json(f"{tmp_path}/in", schema="id INT, at TIMESTAMP"), "rows", unbounded=True).uid("rows")
+    hours = rows.assign_timestamps_and_watermarks("at", max_out_of_orderness="1 minute").key_by("id")
+    hours.window(TumblingEventTimeWindows("at", "1 hour")).aggregate(n="count(*)").sink_to(
+        Parquet(f"{tmp_path}/hours"), mode="append"
+    )
+    runs = Runs(env, tmp_path, spark)
+    write(tmp_path / "in" / "0.json", {"id": 1, "at": "2024-01-01T12:30:00Z"})
+
+    def late() -> int:
+        return sum(each.late for each in told.batches) if (told := progress(runs)) else 0
+
+    def act() -> None:
+        until(lambda: has_published(runs, 1))  # that of the watermark
+        for number, hour in ((1, 9), (2, 8)):
+            until(lambda: (told := progress(runs)) and told.current is None and is_between_batches(runs))
+            time.sleep(2)  # in which Spark reports that it is idle
+            write(tmp_path / "in" / f"{number}.json", {"id": 1, "at": f"2024-01-01T0{hour}:30:00Z"})
+            until(partial(lambda number: late() == number, number))
+        stop(runs)
+
+    with pinned(spark, {"spark.sql.streaming.noDataProgressEventInterval": "200"}), beside(act):
+        assert runs.run("one") == []
+    published = runs.report().batches
+    assert sum(each.late for each in published) == 2
+    assert sum(each.progress.rows_in or 0 for each in published if each.progress) == 3
 
 
 def _written(runs: Runs) -> tuple[float, list[str]]:

@@ -92,6 +92,8 @@ _STATES_ON_DISK = {
 """Where Spark can keep the states of functions. It is noted in the checkpoint, which keeps its own."""
 _ONLY_BATCHES_WITH_ROWS = {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
 """With a time to live, Spark would run batches without rows one after the other, and no run would end."""
+_COMPUTED = "addBatch"
+"""What Spark says of a batch that it has computed: how long that took."""
 _AHEAD = timedelta(minutes=5)
 """By how much the clock of the scheduler may be ahead of the driver's."""
 _MOST_BATCHES = 200
@@ -287,6 +289,8 @@ class _Stream:
         """
         sets_all_aside = self._sets_all_aside
         for batch in progress:
+            if _COMPUTED not in batch.durationMs:  # Spark says that nothing arrives, with the number of the next batch
+                continue
             times_read = () if batch.batchId == self._repeated else self._sources.times_read
             self._progress[batch.batchId] = _progress_of(batch, times_read)
             self._progress.pop(batch.batchId - _MOST_BATCHES, None)
