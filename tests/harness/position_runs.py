@@ -86,6 +86,16 @@ class Runs:
         return [failure.message for _, failure in failures]
 
 
+def tried(runs: Runs, run: str) -> list[str]:
+    """Run until Spark's Python starts, for which it waits ten seconds: on a busy host that may be too short."""
+    failures = runs.run(run)
+    for _ in range(12):
+        if "worker failed to connect back" not in str(failures):
+            break
+        failures = runs.run(run)
+    return failures
+
+
 def write(file: Path, *rows: object) -> None:
     """Write rows as JSON under a hidden name, and give the file its name when it is complete."""
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ from graph_compiler.staging.store import stores
 from graph_compiler.staging.store.hdfs_store import HdfsStore
 from graph_compiler.staging.streams.checkpoint import known_streams
 from graph_compiler.staging.streams.savepoints import take_savepoint
-from tests.harness.position_runs import Runs
+from tests.harness.position_runs import Runs, tried
 from tests.lake.dying import die
 from tests.spark.streams.process_functions import Counts
 
@@ -121,14 +121,6 @@ def test_a_function_has_its_state_again_also_from_a_savepoint(
 ) -> None:
     def arrives(id: int) -> None:
         store.put(f"{root}/in/{id}.json", json.dumps({"id": id, "user": "a"}).encode())
-
-    def tried(runs: Runs, run: str) -> list[str]:
-        found = runs.run(run)
-        for _ in range(5):
-            if "worker failed to connect back" not in str(found):
-                break
-            found = runs.run(run)
-        return found
 
     runs = Runs(counting(root), tmp_path, spark, store=store, place=f"{root}/staging")
     for id in (1, 2):

@@ -104,14 +104,8 @@ class RegionMetrics:
     @contextmanager
     def in_batch(self, sink: OperatorDescriptor) -> Iterator[None]:
         """Report that a batch of a stream is in progress, for a sink, and since when."""
-        step = CurrentStep(operator=sink.name, phase=Phase.PREPARE, since=time.time())
-        self._steps.append(step)
-        self._report()
-        try:
+        with self._step(sink, Phase.PREPARE):
             yield
-        finally:
-            self._steps.remove(step)
-            self._report()
 
     def has_published(self, batches: tuple[PublishedBatch, ...]) -> None:
         """Report which batches a stream has published last."""
@@ -121,6 +115,11 @@ class RegionMetrics:
     @contextmanager
     def _reporting(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:
         self.on_begin(self.region, operator, phase)
+        with self._step(operator, phase):
+            yield
+
+    @contextmanager
+    def _step(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:
         step = CurrentStep(operator=operator.name, phase=phase, since=time.time())
         self._steps.append(step)
         self._report()

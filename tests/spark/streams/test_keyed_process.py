@@ -21,7 +21,7 @@ from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.streams.checkpoint import known_streams
 from graph_compiler.staging.streams.savepoints import take_savepoint
-from tests.harness.position_runs import Runs, write
+from tests.harness.position_runs import Runs, tried, write
 from tests.lake.dying import die
 from tests.spark.streams.process_functions import TYPES, Counts, Forgetful, Keeper, Reminders, Visits, Wrong
 
@@ -96,16 +96,6 @@ def run_to_end(runs: Runs, run: str, chance: random.Random) -> None:
         if runs.run(run) == []:
             return
     assert tried(runs, run) == []
-
-
-def tried(runs: Runs, run: str) -> list[str]:
-    """Run until Spark's Python starts, for which it waits ten seconds: on a busy host that may be too short."""
-    failures = runs.run(run)
-    for _ in range(12):
-        if "worker failed to connect back" not in str(failures):
-            break
-        failures = runs.run(run)
-    return failures
 
 
 @pytest.mark.parametrize("function", [Visits, Reminders])
