@@ -12,10 +12,9 @@ from graph_compiler.spark_runtime.connectors.source import read_source
 from graph_compiler.spark_runtime.region import stream_query
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from graph_compiler.staging.publications.ledger import Ledger
-from tests.harness.position_runs import Runs
+from tests.harness.position_runs import Runs, tried
 from tests.lake.dying import die
 from tests.spark.streams import stream_formats
-from tests.spark.streams.test_keyed_process import tried
 
 pytestmark = [pytest.mark.spark, pytest.mark.ci]
 FUNCTIONS = (stream_formats.lines, stream_formats.numbers)
