@@ -34,6 +34,7 @@ _LAKE = (
 )
 _STREAMS = (
     f"{_PACKAGE}/spark_runtime/region",
+    f"{_PACKAGE}/spark_runtime/streams",
     f"{_PACKAGE}/staging/publications",
     f"{_PACKAGE}/staging/streams",
     "tests/spark/streams",
@@ -59,6 +60,7 @@ SUITES: Mapping[str, Sequence[str]] = {
         f"{_PACKAGE}/spark_runtime/connectors/arriving",
         f"{_PACKAGE}/spark_runtime/spark_internals/kafka_admin.py",
         f"{_PACKAGE}/spark_runtime/region",
+        f"{_PACKAGE}/spark_runtime/streams",
         "tests/kafka",
     ),
     "make test-lake": _LAKE,

@@ -61,7 +61,7 @@ def test_a_duration_is_written_as_it_is_read(text: str) -> None:
         ("taskmanager.memory.process.size", "SlotSharingGroup("),
         ("taskmanager.host", "the cluster is Spark's"),
         ("state.backend", "the staging root"),
-        ("state.backend.type", "the staging root"),
+        ("state.checkpoints.dir", "the staging root"),
         ("execution.checkpointing.mode", "a batch job has no checkpoints"),
         ("python.files", "the code of functions travels by itself"),
         ("python.requirements", "pack a virtual environment"),

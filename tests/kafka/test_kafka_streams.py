@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 
 from graph_compiler import Csv, Kafka, Parquet, StreamExecutionEnvironment, TumblingEventTimeWindows
 from graph_compiler.spark_runtime.connectors.source import read_source
-from graph_compiler.spark_runtime.region import stream_query
-from graph_compiler.spark_runtime.region.batch_inputs import BatchInputs
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
+from graph_compiler.spark_runtime.streams import stream_query
+from graph_compiler.spark_runtime.streams.batch_inputs import BatchInputs
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.streams.batch_log import ReadSoFar
 from tests.harness.kafka_broker import Broker

@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler import Delta, Iceberg, Parquet, StreamExecutionEnvironment, Values
-from graph_compiler.spark_runtime.region import stream_query
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
+from graph_compiler.spark_runtime.streams import stream_query
 from graph_compiler.staging.publications.ledger import Ledger
 from tests.harness.position_runs import Runs
 from tests.lake.conftest import Lake

@@ -21,6 +21,7 @@ FLINK_DEFAULTS: Mapping[str, str] = {
     "pipeline.vertex-name-include-index-prefix": "false",
     "pipeline.vertex-description-mode": "TREE",
     "execution.checkpointing.interval": "unset",
+    "state.backend.type": "hashmap",
     "execution.checkpointing.unaligned.enabled": "false",
     "execution.checkpointing.force": "false",
     "execution.savepoint.path": "unset",
@@ -53,9 +54,13 @@ _RESOURCES = (
 )
 _CLUSTER = "the cluster is Spark's: airflow.conn-id names its Airflow connection, and keys spark.… configure it"
 _CHECKPOINTS = (
-    "a batch job has no checkpoints; what a retry reads again is staged: .stage(reason), execution.batch-shuffle-mode"
+    "a batch job has no checkpoints; what a retry reads again is staged: .stage(reason), execution.batch-shuffle-mode. "
+    "A stream commits each batch by itself, in a checkpoint below the staging root"
 )
-_STATE = "rows between tasks are in the staging root: [graph_compiler] staging_root, staging.ttl, staging.release"
+_STATE = (
+    "rows between tasks, and checkpoints of streams, are in the staging root: [graph_compiler] staging_root, "
+    "staging.ttl, staging.release. Where a stream's states are: state.backend.type"
+)
 _SPARK_SQL = "Spark plans SQL: set spark.sql.… among the options, or in a slot sharing group's conf"
 _ADAPTIVE = "Spark's adaptive execution decides: spark.sql.adaptive.advisoryPartitionSizeInBytes among the options"
 _AIRFLOW = "Airflow does that: its scheduler, its database, its web server"
@@ -127,7 +132,7 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "oss.": "spark.hadoop.fs.oss.… among the options",
     "parallelism": "it is written parallelism.default",
     "pekko.": _CLUSTER,
-    "pipeline.auto-watermark-interval": "windows of event time are over all rows: a batch job has no watermarks",
+    "pipeline.auto-watermark-interval": "the watermark of a stream moves between batches; a batch job has none",
     "pipeline.closure-cleaner-level": "functions are passed by name; nothing is pickled",
     "pipeline.default-kryo-serializers": "rows are Spark's; spark.serializer among the options",
     "pipeline.force-avro": "rows are Spark's; spark.serializer among the options",
@@ -141,7 +146,7 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "pipeline.registered-kryo-types": "rows are Spark's; spark.serializer among the options",
     "pipeline.registered-pojo-types": "rows are Spark's",
     "pipeline.serialization-config": "rows are Spark's; spark.serializer among the options",
-    "pipeline.watermark-alignment.": "a batch job has no watermarks",
+    "pipeline.watermark-alignment.": "a stream has one watermark, that of its slowest source; a batch job has none",
     "plugin.": _PACKAGES,
     "process.": _CLUSTER,
     "python.": _PYTHON,

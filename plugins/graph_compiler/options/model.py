@@ -12,6 +12,7 @@ from zoneinfo import available_timezones
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from graph_compiler.declaration.connectors.file_uris import staging_place
+from graph_compiler.declaration.operators.process_functions import StateBackendType
 from graph_compiler.declaration.resources.application import DeployMode
 from graph_compiler.declaration.retention import DEFAULT_TTL, HISTORY_SIZE, StagingRelease
 from graph_compiler.declaration.windows import Flush
@@ -127,6 +128,13 @@ class PipelineOptions(BaseModel):
         alias="execution.flush",
         description="Which windows of a stream the end of a run completes although no later row has come: those that "
         "end with the run's data interval, or all (streaming.md#flush).",
+    )
+    state_backend: StateBackendType | None = Field(
+        default=None,
+        alias="state.backend.type",
+        description="Where the states of a new stream are, for good: in the memory of executors, or on their disks, by "
+        "RocksDB, where a savepoint can give them another number of partitions (streaming.md#state-backend). Unset: "
+        "rocksdb for states of functions, else Spark's own setting, which is hashmap.",
     )
     unaligned_checkpoints: bool = Field(
         default=False,

@@ -204,7 +204,7 @@ def _execute(
         with writing_progress(documents) as tells:
             metrics = RegionMetrics(spark, task.region, seams.on_begin, tells)
             if task.region.stream is not None and seams.publishes(task.region):
-                from graph_compiler.spark_runtime.region.stream_query import run_stream  # most drivers need none
+                from graph_compiler.spark_runtime.streams.stream_query import run_stream  # most drivers need none
 
                 result = run_stream(task, spark, documents.store, metrics, seams)
             else:

@@ -24,10 +24,10 @@ from graph_compiler import (
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.spark_runtime.connectors.lake.delta import SETTINGS
 from graph_compiler.spark_runtime.connectors.lake.iceberg_source import connect
-from graph_compiler.spark_runtime.region import stream_query
-from graph_compiler.spark_runtime.region.batch_inputs import BatchInputs
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from graph_compiler.spark_runtime.rehearsal.local_session import local_session
+from graph_compiler.spark_runtime.streams import stream_query
+from graph_compiler.spark_runtime.streams.batch_inputs import BatchInputs
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.store.stores import open_on_driver
 from graph_compiler.staging.streams.checkpoint import Checkpoint

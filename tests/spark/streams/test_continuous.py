@@ -22,10 +22,10 @@ from graph_compiler.deployment.documents.progress import ExecutionProgress
 from graph_compiler.deployment.documents.report import Phase
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StreamLayout
-from graph_compiler.spark_runtime.region import stream_watch
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.spark_runtime.spark_internals import running_query
+from graph_compiler.spark_runtime.streams import stream_watch
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.streams.batch_log import last_begun, uncommitted_batch
 from graph_compiler.staging.streams.checkpoint import Checkpoint, last_query

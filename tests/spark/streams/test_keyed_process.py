@@ -15,8 +15,8 @@ from graph_compiler import Json, KeyedProcessFunction, Parquet, StreamExecutionE
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.spark_runtime import executor_probe
-from graph_compiler.spark_runtime.region import stream_query
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
+from graph_compiler.spark_runtime.streams import stream_query
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.streams.checkpoint import known_streams

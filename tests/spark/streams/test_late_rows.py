@@ -23,9 +23,9 @@ from graph_compiler import (
 )
 from graph_compiler.declaration.windows import Window
 from graph_compiler.deployment.documents.stream import batch_words
-from graph_compiler.spark_runtime.region import stream_query
-from graph_compiler.spark_runtime.region.batch_inputs import BatchInputs
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
+from graph_compiler.spark_runtime.streams import stream_query
+from graph_compiler.spark_runtime.streams.batch_inputs import BatchInputs
 from graph_compiler.staging.publications.ledger import Ledger
 from tests.harness.position_runs import Runs, write
 from tests.lake.dying import die

@@ -15,10 +15,10 @@ from graph_compiler.declaration.connectors import Connector
 from graph_compiler.projects.yaml.forms import leaves
 from graph_compiler.spark_runtime.connectors.arriving.kafka_source import KafkaError
 from graph_compiler.spark_runtime.connectors.source import read_source
-from graph_compiler.spark_runtime.region import stream_query
-from graph_compiler.spark_runtime.region.batch_inputs import BatchInputs
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from graph_compiler.spark_runtime.results.pinned_settings import pinned
+from graph_compiler.spark_runtime.streams import state_backend, stream_query
+from graph_compiler.spark_runtime.streams.batch_inputs import BatchInputs
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.streams.checkpoint import Checkpoint
 from tests.harness.position_runs import Runs, write
@@ -184,7 +184,7 @@ def test_another_number_of_partitions_is_ignored_and_said(
     began = int(spark.conf.get("spark.sql.shuffle.partitions") or 0)
     for number, (name, asked) in enumerate((("a", began), ("b", began), ("c", began + 5))):
         arrive(f"{name}.txt", "to be or not to be")
-        monkeypatch.setattr(stream_query, "_asked_partitions", lambda _, asked=asked: asked)
+        monkeypatch.setattr(state_backend, "asked_partitions", lambda _, asked=asked: asked)
         with pinned(spark, {"spark.sql.shuffle.partitions": str(asked)}):
             assert runs.run(f"run {number}") == []
         words = f"is {asked}, and the state has {began} partitions: that stays so until it is reset"

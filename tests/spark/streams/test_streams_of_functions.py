@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 from graph_compiler import FunctionSource, Parquet, StreamExecutionEnvironment
 from graph_compiler.spark_runtime.connectors.source import read_source
-from graph_compiler.spark_runtime.region import stream_query
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
+from graph_compiler.spark_runtime.streams import stream_query
 from graph_compiler.staging.publications.ledger import Ledger
 from tests.harness.position_runs import Runs, tried
 from tests.lake.dying import die

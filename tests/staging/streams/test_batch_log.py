@@ -24,6 +24,7 @@ from graph_compiler.identifiers import OperatorId
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.streams.batch_log import (
     ReadSoFar,
+    StatePlace,
     all_files,
     begin_flush,
     check_not_ended,
@@ -31,7 +32,7 @@ from graph_compiler.staging.streams.batch_log import (
     is_folder_read,
     nothing_arrived,
     offsets_of,
-    partitions_of,
+    state_place,
     time_of,
     watermark_of,
 )
@@ -114,10 +115,10 @@ def test_a_compacted_log_has_all_before(tmp_path: Path) -> None:
 
 
 def test_the_partitions_of_a_state_are_those_of_its_last_batch(checkpoint: Path) -> None:
-    assert partitions_of(STORE, f"{checkpoint}/nowhere") is None
-    assert partitions_of(STORE, str(checkpoint)) is None, "an odd form"
+    assert state_place(STORE, f"{checkpoint}/nowhere") == StatePlace()
+    assert state_place(STORE, str(checkpoint)) == StatePlace(), "an odd form"
     (checkpoint / "offsets/2").write_text('v1\n{"conf":{"spark.sql.shuffle.partitions":"7"}}\n-')
-    assert partitions_of(STORE, str(checkpoint)) == 7
+    assert state_place(STORE, str(checkpoint)) == StatePlace(partitions=7)
 
 
 @pytest.mark.usefixtures("checkpoint")

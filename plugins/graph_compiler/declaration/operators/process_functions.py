@@ -110,6 +110,15 @@ class MapState(ABC):
         return not self.items()
 
 
+class StateBackendType(StrEnum):
+    """`state.backend.type`: where Spark keeps the states of a stream's operators."""
+
+    HASHMAP = "hashmap"
+    """In the memory of executors: `HDFSBackedStateStoreProvider`, Spark's default."""
+    ROCKSDB = "rocksdb"
+    """On their disks, by RocksDB."""
+
+
 class StateKind(StrEnum):
     """What a state holds for a key."""
 

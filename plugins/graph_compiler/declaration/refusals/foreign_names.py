@@ -58,10 +58,9 @@ _PLOT = f"write the rows, {_SINK}, and draw them elsewhere"
 _ZONE = "`with_columns(local=\"from_utc_timestamp(at, 'Europe/Vienna')\")`"
 _ZONE_TO = "`with_columns(utc=\"to_utc_timestamp(at, 'Europe/Vienna')\")`"
 _LATENESS = "leave it out: a window is published once. max_out_of_orderness waits, side_output_late_data has later rows"
-_WATERMARKS = (
-    "leave it out: a batch has all its rows. "
-    'Windows: `key_by("country").window(TumblingEventTimeWindows("at", "1 hour")).aggregate(n="count(*)")`'
-)
+_MARKED = 'on rows that never end, `assign_timestamps_and_watermarks("at", max_out_of_orderness="5 minutes")`'
+_WATERMARKS = f"{_MARKED}; a batch has all its rows, and needs none"
+_WITHIN_WATERMARK = f'{_MARKED}, then `deduplicate("id")`'
 _WINDOWS = '`key_by("country").window(TumblingEventTimeWindows("at", "1 hour")).aggregate(n="count(*)")`'
 _WINDOW_ALL = '`window_all(TumblingEventTimeWindows("at", "1 hour")).aggregate(n="count(*)")`'
 _ROW_OF_MOST = '`deduplicate("country", order_by="amount DESC")`'
@@ -95,7 +94,7 @@ _PYSPARK: Mapping[str, str] = {
     "describe": '`aggregate(least="min(amount)", most="max(amount)", mean="avg(amount)")`',
     "distinct": "`deduplicate()`",
     "dropDuplicates": _ONE_OF_EACH,
-    "dropDuplicatesWithinWatermark": _ONE_OF_EACH,
+    "dropDuplicatesWithinWatermark": _WITHIN_WATERMARK,
     "dropna": _NOT_NULL,
     "dtypes": _COLUMNS,
     "exceptAll": "`except_(other, all=True)`",
@@ -398,7 +397,7 @@ _PYFLINK: Mapping[str, str] = {
     "write_to_socket": _SINK,
     "write_using_output_format": _SINK,
     # KeyedStream
-    "as_queryable_state": "`sink_to(Parquet(path))`: a batch leaves rows, not state",
+    "as_queryable_state": "`sink_to(Parquet(path))`: others read rows that are published, not state",
     "filter_with_state": _CONTINUED,
     "flat_map_with_state": _GROUPS,
     "get_key_selector": _NO_SETTINGS,
@@ -411,17 +410,21 @@ _PYFLINK: Mapping[str, str] = {
     "allowed_lateness": _LATENESS,
     "co_group": "`connect(other).transform(function)`, with an importable function of two DataFrames",
     "equal_to": '`join(other, on="id")`',
-    "evictor": _WATERMARKS,
+    "evictor": _LATENESS,
     "side_output_late_data": 'call it on windows: `window(…).side_output_late_data("late")`, before aggregate',
-    "trigger": _WATERMARKS,
+    "trigger": _LATENESS,
 }
 """For each name of PyFlink that no other table has."""
 
 _NO_TYPES_OF_ENVIRONMENT = "leave it out: rows have columns with Spark's types, which Spark writes and reads itself"
-_NO_STATE = 'leave it out: a batch has no checkpoints; `rows.stage("expensive")` keeps what a retry reads again'
+_NO_STATE = (
+    "leave it out: a stream commits each batch by itself, and keeps its checkpoint below the staging root. In a batch, "
+    '`rows.stage("expensive")` keeps what a retry reads again'
+)
 _LISTENERS = "leave it out: callbacks of the Dag and of tasks are Airflow's, in AirflowArguments (docs/airflow.md)"
 
 _OPTION = 'StreamExecutionEnvironment("sales", config={'
+_ARRIVING = '`env.from_source(Text(path), "lines", unbounded=True)`, with the option execution.runtime-mode: AUTOMATIC'
 _OF_ENVIRONMENT: Mapping[str, Mapping[str, str]] = {
     "PySpark's": {
         "active": _NO_SESSION,
@@ -448,7 +451,7 @@ _OF_ENVIRONMENT: Mapping[str, Mapping[str, str]] = {
         "profile": _NO_SESSION,
         "range": '`env.from_source(Range(0, 10), "numbers")`',
         "read": '`env.from_source(Csv(path), "orders")`, or Parquet, Json, Orc, Text, Files, Jdbc, Table',
-        "readStream": '`env.from_source(Csv(path), "orders")`: a run reads all rows',
+        "readStream": _ARRIVING,
         "registerProgressHandler": _NO_SESSION,
         "removeProgressHandler": _NO_SESSION,
         "removeTag": _NO_SESSION,
@@ -521,7 +524,7 @@ _OF_ENVIRONMENT: Mapping[str, Mapping[str, str]] = {
         "is_force_checkpointing": _NO_STATE,
         "is_unaligned_checkpoints_enabled": _NO_STATE,
         "read_file": '`env.from_source(Text(path), "lines")`, or Csv, Json, Parquet, Orc, Files',
-        "read_file_stream": '`env.from_source(Text(path), "lines")`: a run reads all rows',
+        "read_file_stream": _ARRIVING,
         "read_text_file": '`env.from_source(Text(path), "lines")`',
         "register_cached_file": "`env.add_files(file)`",
         "register_job_listener": _LISTENERS,
@@ -536,10 +539,10 @@ _OF_ENVIRONMENT: Mapping[str, Mapping[str, str]] = {
         "set_python_executable": f'`{_OPTION}"python.executable": "/opt/python/bin/python"}})`',
         "set_python_requirements": "leave it out: install packages on every host, or pack them: add_python_archive(…)",
         "set_restart_strategy": f'`{_OPTION}"restart-strategy.type": "fixed-delay"}})`',
-        "set_runtime_mode": "leave it out: a pipeline is a batch, which ends by itself",
-        "set_state_backend": _NO_STATE,
+        "set_runtime_mode": f'`{_OPTION}"execution.runtime-mode": "STREAMING"}})`; BATCH is the default',
+        "set_state_backend": f'`{_OPTION}"state.backend.type": "rocksdb"}})`',
         "set_stream_time_characteristic": "leave it out: windows are of event time",
-        "socket_text_stream": '`env.from_source(Text(path), "lines")`: a run reads all rows',
+        "socket_text_stream": "write what arrives into files, or Kafka, which can be read again: " + _ARRIVING,
         "sql_query": _VIEW,
     },
 }

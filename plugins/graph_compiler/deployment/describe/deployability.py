@@ -10,11 +10,13 @@ from graph_compiler.declaration.operators import (
     ChainingStrategy,
     ContractOperator,
     IterationHead,
+    KeyedProcess,
     Sink,
     Source,
     UnionByName,
 )
 from graph_compiler.declaration.operators.combining import INSTEAD_OF_ITERATIONS
+from graph_compiler.declaration.operators.process_functions import StateBackendType
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
 from graph_compiler.declaration.windows import Flush
@@ -54,6 +56,7 @@ def check_deployable(compiled: CompiledPipeline) -> None:
         *_misplaced_savepoints(compiled),
         *_misplaced_continuity(compiled),
         *_misplaced_flush(compiled),
+        *_misplaced_backend(compiled),
     )
     if others:
         raise InvalidPipelineError(compiled.pipeline.name, others)
@@ -137,6 +140,25 @@ def _misplaced_flush(compiled: CompiledPipeline) -> Iterator[Problem]:
             allowed="one of the two",
             hint="a flush at the end of a run would make rows late that arrive behind it",
         )
+
+
+def _misplaced_backend(compiled: CompiledPipeline) -> Iterator[Problem]:
+    """Find the option that says where states are in a pipeline without them, or with those that cannot be there."""
+    backend, queries = compiled.options.state_backend, StreamQueries(compiled.stream_graph)
+    if backend is None:
+        return
+    if not queries.stateful:
+        yield Problem(
+            message=f"option 'state.backend.type' is {backend}, and no operator keeps state on a stream",
+            allowed="an unbounded source, with totals, windows or other state behind it",
+            hint="leave it out: what is staged for retries is in the staging root",
+        )
+    elif backend is StateBackendType.HASHMAP:
+        functions = {node.id for node in queries.stateful if isinstance(node.operator, KeyedProcess)}
+        for each in compiled.pipeline.operators:
+            if each.id in functions:
+                message = "option 'state.backend.type' is hashmap, and Spark keeps states of functions in RocksDB"
+                yield problem_at(each, message, allowed="rocksdb, or no option")
 
 
 def _checkpointing(options: PipelineOptions) -> str | None:

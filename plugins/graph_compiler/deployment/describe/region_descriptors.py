@@ -300,6 +300,7 @@ def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> R
         savepoint=_savepoint(facts.compiled),
         continuous=_continuous(options),
         flush=options.flush if facts.streams.waits(node_ids) else Flush.NONE,
+        state_backend=options.state_backend if query.state else None,
     )
 
 

@@ -14,6 +14,7 @@ from datetime import datetime
 
 from graph_compiler.declaration.artifacts.user_artifact import UserArtifact
 from graph_compiler.declaration.operators import ContractOperator, Operator, RuntimeSettings, Sink
+from graph_compiler.declaration.operators.process_functions import StateBackendType
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.declaration.partitioners import Partitioner
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
@@ -146,7 +147,7 @@ class RegionDescriptor:
     the task that runs it, None if that has the region's name. `positions` are those of its own sources, and of others
     whose rows its sinks write. `stream` is its query if its rows never end, which begins with
     the `savepoint` if that is set, and runs on as `continuous` says; else it publishes what has arrived, and completes
-    what waits for a watermark as `flush` says.
+    what waits for a watermark as `flush` says. Its states are in the `state_backend`, None if no option says it.
     """
 
     pipeline: str
@@ -165,6 +166,7 @@ class RegionDescriptor:
     savepoint: SavepointRestoreSettings | None = field(default=None, metadata={UNSAID: True})
     continuous: ContinuousExecution | None = field(default=None, metadata={UNSAID: True})
     flush: Flush = field(default=Flush.NONE, metadata={UNSAID: True})
+    state_backend: StateBackendType | None = field(default=None, metadata={UNSAID: True})
 
     @property
     def task_name(self) -> TaskName:

@@ -220,7 +220,8 @@ class StreamOrigin:
     """The savepoint that a stream began with.
 
     `streams` are those that it continues, the last one that of the savepoint. `elsewhere` are targets to which they
-    have published by the ledgers of another staging root.
+    have published by the ledgers of another staging root. `begins` is its own first batch if that is not the next one:
+    Spark has counted a batch without rows, for states in another number of partitions.
     """
 
     version: int
@@ -228,11 +229,12 @@ class StreamOrigin:
     path: str
     streams: tuple[EarlierStream, ...]
     elsewhere: tuple[str, ...]
+    begins: int | None = field(default=None, metadata={UNSAID: True})
 
     @property
     def first_batch(self) -> int:
         """The number of the first batch of its own."""
-        return self.streams[-1].batch + 1
+        return self.streams[-1].batch + 1 if self.begins is None else self.begins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,6 +45,8 @@ from graph_compiler.staging.streams.checkpoint import (
 _MOST_BYTES = 1 << 30
 _COMPACT = ".compact"
 _SEVERAL_STATES = "spark.sql.streaming.statefulOperator.allowMultiple"
+STATE_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+"""Which class keeps states. Spark notes it in the checkpoint, and ignores another one later."""
 OF_SOURCES = 2
 """The line of a document of offsets from which each is that of a source."""
 
@@ -62,14 +64,21 @@ def offsets_of(store: StagingStore, checkpoint: str, batch: int) -> list[str | N
     return [None if line == "-" else line for line in lines]
 
 
-def partitions_of(store: StagingStore, checkpoint: str) -> int | None:
-    """Return how many partitions the state of a checkpoint has, None if it has no batch, or that is not known."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatePlace:
+    """How many partitions the states of a checkpoint have, and the class that keeps them; None if it is not known."""
+
+    partitions: int | None = None
+    provider: str | None = None
+
+
+def state_place(store: StagingStore, checkpoint: str) -> StatePlace:
+    """Return where a checkpoint's states are; nothing is known of one without a batch."""
     last = last_begun(store, checkpoint)
-    found = None if last is None else _metadata_of(store, checkpoint, last)
-    try:
-        return None if found is None else int(found["conf"][SHUFFLE_PARTITIONS])
-    except (LookupError, ValueError, TypeError):
-        return None
+    found = (None if last is None else _metadata_of(store, checkpoint, last)) or {}
+    settings = found.get("conf") or {}
+    number = str(settings.get(SHUFFLE_PARTITIONS, ""))
+    return StatePlace(partitions=int(number) if number.isdecimal() else None, provider=settings.get(STATE_PROVIDER))
 
 
 def time_of(store: StagingStore, checkpoint: str, batch: int) -> datetime:

@@ -13,9 +13,9 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from graph_compiler import program_log
 from graph_compiler.deployment.documents.staging_layout import (
@@ -137,10 +137,15 @@ def known_savepoints(store: StagingStore, layout: StreamLayout) -> Iterator[Save
 
 
 def begin_with_savepoint(
-    store: StagingStore, layout: StreamLayout, query: StreamQuery, start: SavepointRestoreSettings
+    store: StagingStore,
+    layout: StreamLayout,
+    query: StreamQuery,
+    start: SavepointRestoreSettings,
+    prepare: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Let the sources of a query begin a stream with a savepoint; do nothing if theirs has begun with it.
 
+    `prepare` is called with the folder of the copy, before the stream has it: a batch that it adds belongs to no sink.
     Raises CheckpointError if they have another stream, if the savepoint is not complete, or if the query cannot
     continue it.
     """
@@ -158,6 +163,7 @@ def begin_with_savepoint(
         saved = _read(beside, start.path)
         places = _places(saved, query, start)
         own = secrets.token_hex(8)
+        copy = layout.checkpoint(own)
         origin = StreamOrigin(
             version=VERSION,
             savepoint_id=saved.savepoint_id,
@@ -166,7 +172,10 @@ def begin_with_savepoint(
             elsewhere=(*saved.elsewhere, *(_targets(saved) if saved.root != layout.root else ())),
         )
         try:
-            _restore(saved, beside, store, start.path, layout.checkpoint(own), places)
+            _restore(saved, beside, store, start.path, copy, places)
+            prepare(copy)
+            if (last := last_batch(store, f"{copy}/commits")) is not None and last != saved.own.batch:
+                origin = replace(origin, begins=last + 1)
             record = QueryRecord(version=VERSION, number=0, query=query)
             put_behind(store, layout.queries(own), to_json(record).encode())
             store.put_if_absent(layout.origin(own), to_json(origin).encode())

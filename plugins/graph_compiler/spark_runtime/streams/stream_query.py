@@ -24,7 +24,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector
-from graph_compiler.declaration.operators import KeyedProcess, Sink, Source, WindowAggregate
+from graph_compiler.declaration.operators import Sink, Source, WindowAggregate
 from graph_compiler.declaration.windows import Flush
 from graph_compiler.deployment.documents.descriptor import (
     InputDescriptor,
@@ -32,7 +32,6 @@ from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.documents.jvm_settings import SHUFFLE_PARTITIONS
 from graph_compiler.deployment.documents.manifest import ContractCount
 from graph_compiler.deployment.documents.report import OperatorSchema, Output, Phase
 from graph_compiler.deployment.documents.staging_layout import StreamLayout
@@ -50,19 +49,20 @@ from graph_compiler.spark_runtime.connectors.arriving.arriving_source import SOU
 from graph_compiler.spark_runtime.executor_probe import check_states
 from graph_compiler.spark_runtime.failures.failures import OperatorFailedError
 from graph_compiler.spark_runtime.operators import union
-from graph_compiler.spark_runtime.region.batch_inputs import BatchInputs, StreamSources
 from graph_compiler.spark_runtime.region.coordination import initialize_on_master
 from graph_compiler.spark_runtime.region.region import RegionResult, run_region
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
 from graph_compiler.spark_runtime.region.region_graph import Output as NodeOutput
 from graph_compiler.spark_runtime.region.region_run import RegionRun
 from graph_compiler.spark_runtime.region.seams import PRODUCTION, Seams
-from graph_compiler.spark_runtime.region.stream_watch import StreamWatch
 from graph_compiler.spark_runtime.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.spark_runtime.spark_internals.java import ChangingNumber, lit
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import StreamLeaf, is_same_object, stream_leaves
+from graph_compiler.spark_runtime.streams.batch_inputs import BatchInputs, StreamSources
+from graph_compiler.spark_runtime.streams.state_backend import StateBackend
+from graph_compiler.spark_runtime.streams.stream_watch import StreamWatch
 from graph_compiler.staging.attempts.run_marker import moment
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -70,7 +70,6 @@ from graph_compiler.staging.streams.batch_log import (
     begin_flush,
     check_not_ended,
     last_begun,
-    partitions_of,
     time_of,
     uncommitted_batch,
     watermark_of,
@@ -85,13 +84,6 @@ _LATE_AS_EACH_ROW = {
     "spark.sql.streaming.sessionWindow.merge.sessions.in.local.partition": "false",
 }
 """Spark's defaults, with which rows are late by the watermark of the batch before, each by its own windows."""
-_STATES_ON_DISK = {
-    "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state."
-    "RocksDBStateStoreProvider"
-}
-"""Where Spark can keep the states of functions. It is noted in the checkpoint, which keeps its own."""
-_ONLY_BATCHES_WITH_ROWS = {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
-"""With a time to live, Spark would run batches without rows one after the other, and no run would end."""
 _COMPUTED = "addBatch"
 """What Spark says of a batch that it has computed: how long that took."""
 _AHEAD = timedelta(minutes=5)
@@ -146,11 +138,12 @@ def run_stream(
     passed = ChangingNumber(spark) if any(map(_late_tag, task.region.operators)) else None
     run = RegionRun(area=area, metrics=metrics, evaluation=_evaluation(task, spark, seams, sources, passed))
     initialize_on_master(task.region.vertices, spark, run.running)
-    if _functions_with_state(task.region):
+    states = StateBackend.of(task.region, spark, store)
+    if states.functions:
         check_states(spark)
     if task.region.savepoint is not None:
         layout = StreamLayout(root=task.staging_root, owner=task.identity.owner)
-        begin_with_savepoint(store, layout, query, task.region.savepoint)
+        begin_with_savepoint(store, layout, query, task.region.savepoint, states.rescale)
     checkpoint = Checkpoint.open(store, task.staging_root, task.identity, task.attempt.execution_id, query)
     watch = StreamWatch(
         spark=spark,
@@ -160,7 +153,15 @@ def run_stream(
         continuous=task.region.continuous,
     )
     stream = _Stream(
-        task=task, store=store, run=run, seams=seams, checkpoint=checkpoint, spark=spark, passed=passed, watch=watch
+        task=task,
+        store=store,
+        run=run,
+        seams=seams,
+        checkpoint=checkpoint,
+        spark=spark,
+        states=states,
+        passed=passed,
+        watch=watch,
     )
     metrics.published = stream.published
     with watch.signs_of_life():
@@ -186,6 +187,7 @@ class _Stream:
     run: RegionRun
     seams: Seams
     checkpoint: Checkpoint
+    states: StateBackend
     passed: ChangingNumber | None
     """What the watermark has passed, in microseconds since 1970, if a side output has late rows."""
     watch: StreamWatch
@@ -223,12 +225,8 @@ class _Stream:
         self._repeated = uncommitted_batch(self.store, self.checkpoint.folder)
         begun = last_begun(self.store, self.checkpoint.folder)
         self._let_pass(-1 if begun is None else begun if self._repeated is None else begun - 1)
-        settings = {
-            **_partitions(self.task.region, self.spark),
-            **(_LATE_AS_EACH_ROW if self.passed else {}),
-            **(_STATES_ON_DISK if _functions_with_state(self.task.region) else {}),
-            **(_ONLY_BATCHES_WITH_ROWS if _has_time_to_live(self.task.region) else {}),
-        }
+        settings = {**self.states.settings, **(_LATE_AS_EACH_ROW if self.passed else {})}
+        self.states.compare(self.checkpoint.folder)
         while True:
             with run.running(last, Phase.PREPARE), pinned(self.spark, settings):
                 started = self._query = self._start(query, sources)  # it has a copy of the session from now on
@@ -325,10 +323,6 @@ class _Stream:
             raise CheckpointError(f"Spark reads its sources as {found}, and the compiler has said {query.reads}")
         self._sources = StreamSources.of(read, self.checkpoint, query)
         self._sources.check_start()
-        asked, has = _asked_partitions(self.spark), partitions_of(self.store, self.checkpoint.folder)
-        if query.state and asked is not None and has is not None and asked != has:
-            words = "%s is %s, and the state has %s partitions: that stays so until it is reset"
-            LOG.warning(words, SHUFFLE_PARTITIONS, asked, has)
         mode = "update" if query.updates else "append"
         writer = rows.writeStream.foreachBatch(self._publish).outputMode(mode).queryName(self.task.region.region_id)
         writer = writer.option("checkpointLocation", self.checkpoint.folder)
@@ -500,19 +494,6 @@ def _late_tag(operator: OperatorDescriptor) -> str | None:
     return operator.operator.late_data if isinstance(operator.operator, WindowAggregate) else None
 
 
-def _functions_with_state(region: RegionDescriptor) -> list[KeyedProcess]:
-    states = set() if region.stream is None else {each.operator_id for each in region.stream.state}
-    return [
-        each.operator
-        for each in region.operators
-        if isinstance(each.operator, KeyedProcess) and each.operator_id in states
-    ]
-
-
-def _has_time_to_live(region: RegionDescriptor) -> bool:
-    return any(each.has_time_to_live for each in _functions_with_state(region))
-
-
 def _progress_of(batch: StreamingQueryProgress, times_read: Sequence[int]) -> StreamProgress:
     """Return what Spark has reported of a batch; `times_read` is how often its query reads each source.
 
@@ -572,18 +553,3 @@ def _evaluation(
 
 def _no_staged(*_: object) -> DataFrame:
     raise AssertionError("a stream reads nothing that is staged")
-
-
-def _asked_partitions(spark: SparkSession) -> int | None:
-    """Return how many partitions an option asks for, None if none does."""
-    found = spark.sparkContext.getConf().get(SHUFFLE_PARTITIONS)
-    return None if found is None else int(found)
-
-
-def _partitions(region: RegionDescriptor, spark: SparkSession) -> Mapping[str, str]:
-    """Return a setting with which a new state has as many partitions as this host has cores, if no option says it."""
-    is_here = str(spark.sparkContext.master).startswith("local")
-    has_state = region.stream is not None and bool(region.stream.state)
-    if not is_here or not has_state or _asked_partitions(spark) is not None:
-        return {}
-    return {SHUFFLE_PARTITIONS: str(spark.sparkContext.defaultParallelism)}
