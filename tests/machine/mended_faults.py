@@ -61,6 +61,7 @@ BATCH_LOG = "staging/streams/test_batch_log.py"
 FOLDED = "staging/publications/test_folded_batches.py"
 FLUSHED = "spark/streams/test_flushed_streams.py"
 OF_FUNCTIONS = "spark/streams/test_streams_of_functions.py"
+RESCALED = "spark/streams/test_rescaled_states.py"
 SEVERAL_PATHS = "spark/connectors/test_several_paths.py"
 PARAMETER_TYPES = "spark/operators/test_types_of_parameters.py"
 REPLAYED = "spark/region/test_replayed_inputs.py"
@@ -1689,5 +1690,17 @@ FAULTS = (
         "late rows of a batch are lost, since nothing had arrived before it for a while",
         ("_Stream._note", "_COMPUTED not in batch.durationMs", "False"),
         found_by="spark/streams/test_continuous.py::test_what_is_read_and_late_is_known_of_batches_behind_idle_times",
+    ),
+    _fault(
+        182,
+        "behind moved states, what was published behind a savepoint is appended again",
+        ("begin_with_savepoint", "last != saved.own.batch", "False"),
+        found_by=f"{RESCALED}::test_the_batch_behind_moved_states_is_not_appended_again",
+    ),
+    _fault(
+        183,
+        "states in memory are moved, which Spark refuses",
+        ("StateBackend._can_rescale", "found.provider == _PROVIDERS[StateBackendType.ROCKSDB]", "True"),
+        found_by=f"{RESCALED}::test_states_in_memory_keep_their_number_and_it_is_said",
     ),
 )

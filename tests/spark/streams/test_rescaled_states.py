@@ -187,7 +187,7 @@ def test_a_driver_that_dies_while_states_are_moved_has_changed_nothing(
     assert sum(row["n"] for row in spark.read.parquet(f"{tmp_path}/out").collect()) == 80
 
 
-def test_what_was_published_behind_a_savepoint_is_refused_also_for_the_batch_behind_the_moved_states(
+def test_the_batch_behind_moved_states_is_not_appended_again(
     tmp_path: Path, spark: SparkSession, asks: Callable[[int], None]
 ) -> None:
     arrive(tmp_path, 0)
