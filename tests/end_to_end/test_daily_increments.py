@@ -8,7 +8,6 @@ import json
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -124,8 +123,8 @@ class Shop:
         return {row["day"]: (row["orders"], row["total"]) for row in rows}
 
     def has_days(self, folders: Mapping[str, tuple[Row, ...]]) -> bool:
-        """Whether the partitions of arrivals are those of the folders of days."""
-        wanted = [{**row, "arrived": date.fromisoformat(DAYS[day])} for day, rows in folders.items() for row in rows]
+        """Whether the partitions of arrivals are those of the folders of days, whose names pyarrow reads as text."""
+        wanted = [{**row, "arrived": DAYS[day]} for day, rows in folders.items() for row in rows]
         return sorted(self.rows("arrivals"), key=str) == sorted(wanted, key=str)
 
 
