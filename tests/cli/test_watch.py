@@ -16,6 +16,7 @@ from graph_compiler.cli.running.resident_spark import (
     ResidentSpark,
     WatchError,
     require_resident_spark,
+    start_driver,
     take_snapshot,
     wait_for_change,
     working_folder,
@@ -79,6 +80,37 @@ def test_the_same_spark_answers_again_and_another_one_if_settings_differ(asked: 
     assert asked.spark.run(asked.command(PYSPARK_SUBMIT_ARGS="pyspark-shell", MORE="1")) == 3
     assert asked.answer.read_text() == "the secret\n" * 4
     asked.spark.stop()
+
+
+def test_the_next_run_is_that_of_a_process_that_waits(asked: Asked) -> None:
+    command = [sys.executable, "-m", "json.tool", "--help"]
+    asked.spark.prepare(command[2:])
+    assert asked.spark._next is None, "there is no Spark yet"
+    asked.spark.run(asked.command())
+    asked.spark.prepare(command[2:])
+    waiting = asked.spark._next
+    assert waiting is not None
+    assert asked.spark.run(command) == 0
+    assert waiting.process.returncode == 0
+    asked.spark.prepare(command[2:])
+    waiting = asked.spark._next
+    assert waiting is not None
+    asked.spark.stop()
+    assert waiting.process.returncode is not None
+
+
+def test_a_spark_program_is_that_of_a_process_that_waits_if_its_variables_are_the_same(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("import os, sys\nprint(sys.argv[1], os.environ['WANTED'])\n")
+    for wanted in ("1", "2"):
+        resident_spark.prepare({"WANTED": "1"})
+        (waiting,) = resident_spark._waiting
+        environment = {**os.environ, "WANTED": wanted}
+        process = start_driver(tmp_path / "program.py", Path("request"), environment, tmp_path / "output")
+        assert process.wait(30) == 0
+        assert (tmp_path / "output").read_text() == f"request {wanted}\n"
+        assert (process is waiting.process) is (wanted == "1")
+        assert not resident_spark._waiting
+        assert waiting.process.returncode is not None, "it does not stay"
 
 
 def test_the_secret_is_in_no_file(asked: Asked) -> None:

@@ -141,13 +141,15 @@ def test_what_is_edited_counts_at_once(watch: Callable[..., Watched], project: P
     watched.wait_until(lambda: not is_running(spark.pid) and not is_running(with_jar.pid))
 
 
-def test_spark_is_gone_if_the_command_is_killed(watch: Callable[..., Watched]) -> None:
+def test_nothing_is_left_if_the_command_is_killed(watch: Callable[..., Watched]) -> None:
     watched = watch("dry-run", "small")
     assert "3 operators analyzed, no problems found" in watched.answer()
-    spark = watched.spark()
+    assert watched.spark()
+    children = psutil.Process(watched.process.pid).children(recursive=True)
+    assert len(children) > 2, "Spark, and what waits for the next command and its Spark program"
     watched.process.kill()
     watched.process.wait()
-    watched.wait_until(lambda: not is_running(spark.pid))
+    watched.wait_until(lambda: not any(is_running(each.pid) for each in children))
 
 
 def _listening(process: psutil.Process) -> list[str]:

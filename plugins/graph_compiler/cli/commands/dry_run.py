@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import os
+import signal
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -23,7 +24,13 @@ from graph_compiler.cli.running.local_spark import (
     tuned,
     without_damaged_archive,
 )
-from graph_compiler.cli.running.resident_spark import Watch, repeat_command, require_resident_spark, working_folder
+from graph_compiler.cli.running.resident_spark import (
+    Watch,
+    repeat_command,
+    require_resident_spark,
+    start_driver,
+    working_folder,
+)
 from graph_compiler.deployment.describe.local_task import desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.dry_run import ANSWER, REQUEST, DryRunAnswer, DryRunRequest
@@ -36,7 +43,7 @@ from graph_compiler.staging.attempts.artifact_copies import put_artifacts
 from graph_compiler.staging.store.stores import store_of
 
 _PROGRAM = Path(graph_compiler.__file__).parent / "spark_runtime" / "dry_run.py"
-_RUN = "dry_run"
+_RUN, _LOG = "dry_run", "driver.log"
 
 Plans = Annotated[bool, typer.Option("--spark", help="Also show Spark's physical plan of each job vertex.")]
 
@@ -116,14 +123,19 @@ def _analyze(request: DryRunRequest, folder: Path, run: Run) -> DryRunAnswer:
     settings = tuned(artifact_settings({}, request.tasks[0]), run.compiled, environment)
     environment[SUBMIT_ARGUMENTS] = submit_arguments(settings)
     require_resident_spark(environment)
-    done = subprocess.run(
-        [sys.executable, str(_PROGRAM), str(path)], env=environment, capture_output=True, text=True, check=False
-    )
+    log = folder / _LOG
+    process = start_driver(_PROGRAM, path, environment, log)
+    try:
+        process.wait()
+    except BaseException:  # Ctrl-C above all: Spark must not outlive the command
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
     answer = folder / ANSWER
     if not answer.exists():
-        raise DryRunFailedError(
-            f"Spark did not answer:\n{done.stderr[-2_000:].rstrip()}{without_damaged_archive(environment)}"
-        )
+        said = log.read_text(errors="replace")[-2_000:].rstrip()
+        raise DryRunFailedError(f"Spark did not answer:\n{said}{without_damaged_archive(environment)}")
     return from_json(DryRunAnswer, answer.read_text())
 
 

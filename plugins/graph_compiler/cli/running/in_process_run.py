@@ -7,7 +7,6 @@ import hashlib
 import json
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -23,7 +22,7 @@ from graph_compiler.cli.running.finished_run import FinishedRun, TaskWords, outp
 from graph_compiler.cli.running.first_rows import FirstRows
 from graph_compiler.cli.running.following import Followed, follow_run
 from graph_compiler.cli.running.local_spark import application_environment, missing_secrets, without_damaged_archive
-from graph_compiler.cli.running.resident_spark import require_resident_spark, working_folder
+from graph_compiler.cli.running.resident_spark import require_resident_spark, start_driver, working_folder
 from graph_compiler.cli.running.run_view import failure_words, step_words
 from graph_compiler.cli.running.stream_lines import StreamLines
 from graph_compiler.declaration.connectors.file_uris import local_path
@@ -75,7 +74,8 @@ def run_in_process(run: Run, console: Console) -> FinishedRun:
             put_artifacts(store_of(root), tasks[0])
             environment = application_environment(run.compiled, airflow, tasks[0])
             require_resident_spark(environment)
-            process = _start(environment, folder, log, held)
+            descriptors = () if held is None else (held,)
+            process = start_driver(_PROGRAM, folder / wire.REQUEST, environment, log, pass_fds=descriptors)
             finished = _follow(run, tasks, process, folder, console, log)
             return _after_a_death(finished, environment) if finished.failure is not None else finished
 
@@ -127,18 +127,6 @@ def _announce(tasks: Sequence[TaskDeploymentDescriptor], described: PipelineDesc
     marker = RunMarker.of(first, host=socket.gethostname(), time=time.time())
     mark_run(store, marker)
     record_plan(store, first.layout, described.plan)
-
-
-def _start(environment: Mapping[str, str], folder: Path, log: Path, held: int | None) -> subprocess.Popen[bytes]:
-    with log.open("wb") as output:
-        return subprocess.Popen(
-            [sys.executable, str(_PROGRAM), str(folder / wire.REQUEST)],
-            env={"PYSPARK_PYTHON": sys.executable, **environment},
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-            pass_fds=() if held is None else (held,),
-        )
 
 
 def _follow(

@@ -4,6 +4,8 @@ terminal's process ── holds ──▶ JVM of Spark                    ends w
        │ after each change            ▲
        └─▶ graph-compiler dry-run ────┴── its Spark program     both are new: they import what has changed
 
+Both processes have imported our own modules before the change (`spare_process.py`).
+
 A repeated command finds the JVM by variables. If its program needs settings, jars or variables with which the JVM was
 not started, the command says so and ends; another JVM is started, and the command runs once more. The JVM listens on
 loopback only. Its secret is in the memory of these processes; the file in which Spark hands it over is in a folder of
@@ -31,6 +33,7 @@ import typer
 from graph_compiler.cli.console import ExitCode, speaking_plainly, standard_error
 from graph_compiler.cli.running.local_spark import SUBMIT_ARGUMENTS
 from graph_compiler.cli.running.signals import ended_as_by_ctrl_c
+from graph_compiler.cli.running.spare_process import Spare
 from graph_compiler.deployment.documents.jvm_settings import RESIDENT
 from graph_compiler.deployment.documents.staging_layout import COPIES
 from graph_compiler.deployment.documents.wire import digest
@@ -47,6 +50,8 @@ _REQUESTS = "GRAPH_COMPILER_WATCH"
 _FOLDER = "GRAPH_COMPILER_WATCH_FOLDER"
 _PORT, _SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
 _HANDED_OVER = "_PYSPARK_DRIVER_CONN_INFO_PATH"
+_COMMAND_MODULES = ("graph_compiler.cli.app", __name__)
+_PROGRAM_MODULES = ("graph_compiler.spark_runtime.dry_run", "graph_compiler.spark_runtime.in_process")
 _NEEDS_SPARK = 75
 """The exit code of a repeated command that needs another Spark."""
 _SECONDS = 180
@@ -69,6 +74,40 @@ def require_resident_spark(environment: Mapping[str, str]) -> None:
         with os.fdopen(int(requests), "w") as pipe:
             json.dump(wanted, pipe)
         raise SystemExit(_NEEDS_SPARK)
+
+
+_waiting: list[Spare] = []
+"""In a repeated command: the process that waits for its Spark program."""
+
+
+def prepare(wanted: Mapping[str, str]) -> None:
+    """Let a process wait for the Spark program of this command, which will add variables to its environment."""
+    _waiting.append(Spare.start(_PROGRAM_MODULES, _of_driver({**os.environ, **wanted}), is_program=True))
+
+
+def start_driver(
+    program: Path, request: Path, environment: Mapping[str, str], output: Path, *, pass_fds: Sequence[int] = ()
+) -> subprocess.Popen[bytes]:
+    """Start a command's Spark program in a session of its own, and let it write what it prints to a file."""
+    own = _of_driver(environment)
+    if _waiting:
+        spare = _waiting.pop()
+        if spare.environment == own and not pass_fds:
+            return spare.run_program(program, str(request), output)
+        spare.end()
+    with output.open("wb") as file:
+        return subprocess.Popen(
+            [sys.executable, str(program), str(request)],
+            env=own,
+            stdout=file,
+            stderr=file,
+            start_new_session=True,
+            pass_fds=pass_fds,
+        )
+
+
+def _of_driver(environment: Mapping[str, str]) -> dict[str, str]:
+    return {"PYSPARK_PYTHON": sys.executable, **environment}
 
 
 @contextmanager
@@ -98,12 +137,14 @@ def repeat_command(*, as_json: bool) -> NoReturn:
 
 def _repeat(arguments: Sequence[str]) -> None:
     say = standard_error()
+    command = ["graph_compiler", *arguments]
     with ended_as_by_ctrl_c(), TemporaryDirectory(prefix="watch-") as folder:
         spark = ResidentSpark(Path(folder))
         try:
             while True:
                 before = take_snapshot(Path.cwd())
-                spark.run([sys.executable, "-m", "graph_compiler", *arguments])
+                spark.run([sys.executable, "-m", *command])
+                spark.prepare(command)
                 say.print(f"{len(before)} files are watched; Ctrl-C ends", highlight=False)
                 changed = wait_for_change(Path.cwd(), before)
                 say.print(f"\n{changed} has changed", highlight=False, soft_wrap=True)
@@ -116,9 +157,19 @@ def _repeat(arguments: Sequence[str]) -> None:
 @dataclass(frozen=True, slots=True)
 class _Jvm:
     process: subprocess.Popen[bytes]
-    port: int
-    secret: str
-    digest: str
+    wanted: Mapping[str, str]
+    """The variables with which it was started."""
+    port: int = 0
+    secret: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A command's process, or a spare for it, and the pipe on which it says which Spark it needs."""
+
+    process: subprocess.Popen[bytes]
+    requests: int
+    spare: Spare | None = None
 
 
 class ResidentSpark:
@@ -128,6 +179,7 @@ class ResidentSpark:
         """Start none; `folder` is private to this user, and has what runs stage."""
         self._folder = folder
         self._jvm: _Jvm | None = None
+        self._next: _Begun | None = None
         self._runs = 0
 
     def run(self, command: Sequence[str]) -> int:
@@ -144,8 +196,17 @@ class ResidentSpark:
             raise WatchError("the command needs another Spark each time: a setting of it changes with each run")
         return code
 
+    def prepare(self, command: Sequence[str]) -> None:
+        """Let a process wait for the next run of a command, a module and its arguments, unless there is no JVM."""
+        if self._jvm is not None:
+            self._next = self._begun(command, is_spare=True)
+
     def stop(self) -> None:
-        """End the JVM, if there is one."""
+        """End the JVM, if there is one, and what waits for a command."""
+        begun, self._next = self._next, None
+        if begun is not None and begun.spare is not None:
+            os.close(begun.requests)
+            begun.spare.end()
         jvm, self._jvm, self._runs = self._jvm, None, 0
         if jvm is not None:
             with jvm.process, suppress(ProcessLookupError):
@@ -155,27 +216,39 @@ class ResidentSpark:
         """Return the exit code of a command, and the variables of the Spark that it needs instead."""
         if self._jvm is not None and self._jvm.process.poll() is not None:  # a function may have ended it
             self.stop()
-        reading, writing = os.pipe()
-        with os.fdopen(reading) as pipe:
-            try:
-                process = subprocess.Popen(command, env=self._environment(writing), pass_fds=(writing,))
-            finally:
-                os.close(writing)
+        begun, self._next = self._next or self._begun(command), None
+        if begun.spare is not None:
+            _, _, module, *arguments = command
+            begun.spare.run_module(module, arguments)
+        with os.fdopen(begun.requests) as pipe:
             try:
                 text = pipe.read()
-                code = process.wait()
+                code = begun.process.wait()
             except BaseException:
-                process.terminate()
-                process.wait()
+                begun.process.terminate()
+                begun.process.wait()
                 raise
         return code, json.loads(text) if code == _NEEDS_SPARK and text else None
+
+    def _begun(self, command: Sequence[str], *, is_spare: bool = False) -> _Begun:
+        """Begin a command, or a process that waits for it."""
+        reading, writing = os.pipe()
+        environment = self._environment(writing)
+        try:
+            if not is_spare:
+                return _Begun(subprocess.Popen(command, env=environment, pass_fds=(writing,)), reading)
+            wanted = None if self._jvm is None else {**self._jvm.wanted}
+            spare = Spare.start(_COMMAND_MODULES, environment, pass_fds=(writing,), prepare=wanted)
+            return _Begun(spare.process, reading, spare)
+        finally:
+            os.close(writing)
 
     def _environment(self, requests: int) -> dict[str, str]:
         work = self._folder / "work"
         work.mkdir(exist_ok=True)
         found = {**os.environ, _REQUESTS: str(requests), _FOLDER: str(work)}
         if (jvm := self._jvm) is not None:
-            found |= {_PORT: str(jvm.port), _SECRET: jvm.secret, RESIDENT: jvm.digest}
+            found |= {_PORT: str(jvm.port), _SECRET: jvm.secret, RESIDENT: digest({**jvm.wanted})}
         return found
 
     def _start(self, wanted: Mapping[str, str]) -> None:
@@ -196,9 +269,9 @@ class ResidentSpark:
                 stderr=output,
                 start_new_session=True,  # Ctrl-C is for this process
             )
-            self._jvm = _Jvm(process, 0, "", "")
+            self._jvm = _Jvm(process, wanted)
             port, secret = _connection(process, file, log)
-        self._jvm = _Jvm(process, port, secret, digest(dict(wanted)))
+        self._jvm = _Jvm(process, wanted, port, secret)
 
 
 def _connection(process: subprocess.Popen[bytes], file: Path, log: Path) -> tuple[int, str]:

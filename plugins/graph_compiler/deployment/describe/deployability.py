@@ -64,14 +64,14 @@ def check_deployable(compiled: CompiledPipeline) -> None:
 
 def _unsupported_formats(pipeline: Pipeline) -> Iterator[Problem]:
     """Find tables of a format that does not run on the Spark that a pipeline is compiled for."""
-    found = installed_version(SPARK.package)
-    if found is None:
-        return
     formats = {
         each: format
         for each in pipeline.operators
         if isinstance(each.operator, Source | Sink) and (format := each.operator.connector.table_format) is not None
     }
+    found = installed_version(SPARK.package) if formats else None  # to look for a package takes milliseconds
+    if found is None:
+        return
     for each, format in formats.items():
         if why := format.why_not_with(minor_of(found)):
             yield problem_at(each, why, allowed=format.allowed, hint=format.hint(*formats.values()))
