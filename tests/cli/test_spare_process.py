@@ -20,7 +20,7 @@ import os
 
 VALUE = 1
 
-def prepare(value):
+def at_start(value):
     if os.path.exists("edited"):
         os.replace("edited", __file__)
     with open("prepared", "w") as file:
@@ -87,7 +87,7 @@ def test_a_job_is_done_as_by_a_new_process(
         monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(project), *filter(None, sys.path)]))
     if change is is_edited_meanwhile:
         (project / "edited").write_text("VALUE = 9\n")
-    spare = Spare.start(BEFORE, os.environ, is_program=is_program, prepare={"a": 1})
+    spare = Spare.start(BEFORE, os.environ, is_program=is_program, at_start={"a": 1})
     wait_until((project / "prepared").exists)
     change(project)
     if is_program:
@@ -118,7 +118,7 @@ def test_it_ends_without_a_word_at_ctrl_c(
     seconds: float | None, project: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """`seconds` is when, None for a process that waits."""
-    spare = Spare.start(BEFORE, os.environ, prepare=1)
+    spare = Spare.start(BEFORE, os.environ, at_start=1)
     if seconds is None:
         wait_until((project / "prepared").exists)
     else:

@@ -102,7 +102,7 @@ def test_the_next_run_is_that_of_a_process_that_waits(asked: Asked) -> None:
 def test_a_spark_program_is_that_of_a_process_that_waits_if_its_variables_are_the_same(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text("import os, sys\nprint(sys.argv[1], os.environ['WANTED'])\n")
     for wanted in ("1", "2"):
-        resident_spark.prepare({"WANTED": "1"})
+        resident_spark.at_start({"WANTED": "1"})
         (waiting,) = resident_spark._waiting
         environment = {**os.environ, "WANTED": wanted}
         process = start_driver(tmp_path / "program.py", Path("request"), environment, tmp_path / "output")

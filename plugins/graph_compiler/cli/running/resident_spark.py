@@ -80,7 +80,7 @@ _waiting: list[Spare] = []
 """In a repeated command: the process that waits for its Spark program."""
 
 
-def prepare(wanted: Mapping[str, str]) -> None:
+def at_start(wanted: Mapping[str, str]) -> None:
     """Let a process wait for the Spark program of this command, which will add variables to its environment."""
     _waiting.append(Spare.start(_PROGRAM_MODULES, _of_driver({**os.environ, **wanted}), is_program=True))
 
@@ -238,7 +238,7 @@ class ResidentSpark:
             if not is_spare:
                 return _Begun(subprocess.Popen(command, env=environment, pass_fds=(writing,)), reading)
             wanted = None if self._jvm is None else {**self._jvm.wanted}
-            spare = Spare.start(_COMMAND_MODULES, environment, pass_fds=(writing,), prepare=wanted)
+            spare = Spare.start(_COMMAND_MODULES, environment, pass_fds=(writing,), at_start=wanted)
             return _Begun(spare.process, reading, spare)
         finally:
             os.close(writing)

@@ -46,15 +46,15 @@ class Spare:
         *,
         is_program: bool = False,
         pass_fds: Sequence[int] = (),
-        prepare: object = None,
+        at_start: object = None,
     ) -> Spare:
-        """Let a process import modules; `prepare` of the last one is called with the value, unless that is None.
+        """Let a process import modules; `at_start` of the last one is called with the value, unless that is None.
 
         `is_program`: its job will be a file, and not a module. Then it has a session of its own, and the folder in
         which it runs is not on its import path.
         """
         reading, writing = os.pipe()
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, _CTRL_C)  # until it can end without a word
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _CTRL_C)  # until it can end by it
         try:
             process = subprocess.Popen(
                 [sys.executable, *(["-P"] if is_program else []), "-m", __name__, str(reading), *modules],
@@ -66,7 +66,7 @@ class Spare:
             os.close(reading)
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         spare = cls(process, dict(environment), writing)
-        spare._say(prepare)
+        spare._say(at_start)
         return spare
 
     def run_module(self, name: str, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
@@ -89,7 +89,7 @@ class Spare:
         return self.process
 
     def _say(self, document: object) -> None:
-        with suppress(BrokenPipeError):  # it has died: whoever waits for it sees its exit code
+        with suppress(BrokenPipeError):  # it has died, as its exit code says
             os.write(self.jobs, json.dumps(document).encode() + b"\n")
 
 
@@ -105,7 +105,7 @@ def main() -> None:
         prepared = pipe.readline()
         modules = [importlib.import_module(name) for name in sys.argv[2:]]
         if (value := json.loads(prepared or b"null")) is not None:
-            modules[-1].prepare(value)
+            modules[-1].at_start(value)
         known = _files()
         job = json.loads(pipe.readline() or b"null")
     if job is None:
