@@ -6,6 +6,7 @@ the plugins and imported the modules of Airflow that the file names; parsed into
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
@@ -85,6 +86,7 @@ def _processed(file: Path) -> float:
     sys.argv = ["airflow", "dag-processor"]
     get_listener_manager()  # loads the plugins, as the processor's job does when it starts
     processor._pre_import_airflow_modules(str(file), get_logger())
+    gc.freeze()  # as its manager does: else one collection of all that is imported may cost more than the file
     return _forked(partial(_parsed, file))
 
 
