@@ -38,7 +38,31 @@ def lose_a_disk(cluster: Cluster) -> None:
 def test_a_host_that_fails_costs_no_row(
     fault: Callable[[Cluster], None], whole_cluster: Cluster, cluster_home: ClusterHome, tmp_path: Path
 ) -> None:
-    cluster, home = whole_cluster, cluster_home
+    home = cluster_home
+    run_with(fault, "waiting", whole_cluster, home, tmp_path, AIRFLOW__GRAPH_COMPILER__OPTIONS=BLOCKING)
+    assert rows(home.output / "waited") == sorted(PRICES)
+    assert rows(home.output / "totals") == sorted(
+        (key, sum(price for other, _, price in PRICES if other == key)) for key in range(5)
+    )
+
+
+@pytest.mark.parametrize("fault", [kill_a_worker, lose_a_disk])
+def test_reports_that_share_rows_are_right_if_a_host_fails(
+    fault: Callable[[Cluster], None], whole_cluster: Cluster, cluster_home: ClusterHome, tmp_path: Path
+) -> None:
+    home = cluster_home
+    log = run_with(fault, "shared", whole_cluster, home, tmp_path)
+    assert "computed once" in log
+    of_keys = {key: [(quantity, price) for other, quantity, price in PRICES if other == key] for key in range(5)}
+    assert rows(home.output / "totals") == sorted((key, sum(p for _, p in own)) for key, own in of_keys.items())
+    assert rows(home.output / "sizes") == sorted((key, len(own)) for key, own in of_keys.items())
+    assert rows(home.output / "largest") == sorted((key, max(q for q, _ in own)) for key, own in of_keys.items())
+
+
+def run_with(
+    fault: Callable[[Cluster], None], dag: str, cluster: Cluster, home: ClusterHome, tmp_path: Path, **more: str
+) -> str:
+    """Run a Dag that succeeds although a host fails while its functions wait; return its log."""
     sales = cluster.shared / "many_sales.csv"
     sales.write_text("key,quantity\n" + "".join(f"{n % 5},{n}.0\n" for n in range(400)))
     # each partition waits for a file, so that the fault meets a job that runs
@@ -47,9 +71,9 @@ def test_a_host_that_fails_costs_no_row(
     log = tmp_path / "log"
     with log.open("w") as output:
         airflow = subprocess.Popen(
-            [*DAGS_TEST, "waiting", "2013-01-01", "--conf", json.dumps(params)],
+            [*DAGS_TEST, dag, "2013-01-01", "--conf", json.dumps(params)],
             cwd=ROOT,
-            env=home.environment(AIRFLOW__GRAPH_COMPILER__OPTIONS=BLOCKING),
+            env=home.environment(**more),
             stdout=output,
             stderr=output,
         )
@@ -61,10 +85,7 @@ def test_a_host_that_fails_costs_no_row(
             assert airflow.wait(timeout=400) == 0, log.read_text()[-5000:]
         finally:
             airflow.kill()
-    assert rows(home.output / "waited") == sorted(PRICES)
-    assert rows(home.output / "totals") == sorted(
-        (key, sum(price for other, _, price in PRICES if other == key)) for key in range(5)
-    )
+    return log.read_text()
 
 
 def waiting(may_go: Path) -> int:
