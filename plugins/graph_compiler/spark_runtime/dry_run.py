@@ -26,10 +26,8 @@ from graph_compiler.declaration.connectors import Connector, FileConnector
 from graph_compiler.declaration.operators import Join, JoinType, Sink, Source
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, StagedInput, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.dry_run import DryRunAnswer, DryRunRequest, InferredSchema, VertexPlan
-from graph_compiler.deployment.documents.jvm_settings import RESIDENT
 from graph_compiler.deployment.documents.report import Failure, ThrowableType
-from graph_compiler.deployment.documents.staging_layout import COPIES
-from graph_compiler.deployment.documents.wire import from_json, to_json, to_wire
+from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.artifacts import add_artifacts
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
@@ -205,11 +203,6 @@ def _plans(evaluation: RegionEvaluation) -> Iterator[VertexPlan]:
             yield VertexPlan(region_id=evaluation.region.region_id, vertex=vertex.name, plan=plan)
 
 
-def _kept_schemas(folder: Path, request: DryRunRequest) -> KeptSchemas:
-    settings = [to_wire(request.tasks[0].region.session), os.environ.get("PYSPARK_SUBMIT_ARGS")]
-    return KeptSchemas(folder / COPIES / "schemas.json", settings)
-
-
 def main(request_path: str) -> int:
     """Answer a request; return 0 if nothing was found, else 1."""
     program_log.show_logs()
@@ -217,7 +210,7 @@ def main(request_path: str) -> int:
     request = from_json(DryRunRequest, path.read_text())
     spark = session(request.tasks[0])
     try:
-        kept = _kept_schemas(path.parent, request) if RESIDENT in os.environ else None
+        kept = KeptSchemas.of_repeated(path, request.tasks[0], os.environ, from_all_lines=False)
         answer = dry_run(request.tasks, spark, shows_plans=request.shows_plans, infers=request.infers, kept=kept)
     finally:
         spark.stop()

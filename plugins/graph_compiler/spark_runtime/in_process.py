@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -36,11 +37,13 @@ from graph_compiler.deployment.documents.wire import from_json, to_json, to_wire
 from graph_compiler.driver_jvm.pinned_process import pin_process
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.spark_runtime import main as application
+from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.driver_process import bound_output, end_process
 from graph_compiler.spark_runtime.region.region_graph import OperatorGraph
 from graph_compiler.spark_runtime.region.region_listeners import Listeners
 from graph_compiler.spark_runtime.region.seams import Seams
 from graph_compiler.spark_runtime.region.task_sources import TaskSources
+from graph_compiler.spark_runtime.rehearsal.kept_schemas import KeptSchemas
 from graph_compiler.spark_runtime.rehearsal.preview import Previewer
 from graph_compiler.spark_runtime.secret_values import hide_options
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
@@ -139,7 +142,9 @@ def main(request_path: str) -> int:
     if previewer is None:
         seams = Seams(on_begin=begins, notify=Listeners.installed().notify)
     else:
-        seams = Seams(on_begin=begins, observed=previewer.observed, looks=previewer.look)
+        kept = KeptSchemas.of_repeated(path, request.tasks[0], os.environ, from_all_lines=True)
+        read = read_source if kept is None else partial(read_source, known=kept.of)
+        seams = Seams(on_begin=begins, observed=previewer.observed, looks=previewer.look, read_source=read)
     spark = application.session(request.tasks[0])
     try:
         report = run_regions_of(request, spark, seams)

@@ -5,11 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 from pyspark.sql.types import IntegerType, StructField, StructType
 
-from graph_compiler import Csv
-from graph_compiler.declaration.connectors import Connector
+from graph_compiler import Csv, Json, Parquet, StreamExecutionEnvironment
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.connectors import Connector, FileConnector
+from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
+from graph_compiler.deployment.documents.jvm_settings import RESIDENT
+from graph_compiler.spark_runtime.connectors import file_source, read_source
 from graph_compiler.spark_runtime.rehearsal.kept_schemas import KeptSchemas
+from tests.harness.region_tries import execution_of
 
 pytestmark = pytest.mark.spark
 SCHEMA = StructType([StructField("ein Name", IntegerType(), nullable=False)])
@@ -58,3 +64,43 @@ def test_what_is_not_known_here_is_inferred_each_time(inferred: Inferred, tmp_pa
         before = inferred.times
         assert [inferred.of(Csv(path)), inferred.of(Csv(path))] == [before + 1, before + 2]
     assert not inferred.file.exists()
+
+
+@pytest.mark.parametrize("kind", [Csv, Json])
+def test_rows_are_read_with_the_columns_that_were_inferred_before(
+    kind: type[Connector], spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = {
+        Csv: "id,at,amount,ok,text\n1,2024-01-01 10:00:00,1.50,true,a\n2,2024-01-02 11:30:00,,false,\n",
+        Json: '{"id": 1, "at": "2024-01-01", "nested": {"a": [1.5, null]}}\n{"id": 2, "text": "b"}\n',
+    }[kind]
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a").write_text(text)
+    connector = kind(f"{tmp_path}/in")  # type: ignore[call-arg]  # both have a path
+    inferred: list[Connector] = []
+    infer = file_source._inferred_columns
+
+    def counting(connector: FileConnector, session: SparkSession) -> StructType:
+        inferred.append(connector)
+        return infer(connector, session)
+
+    monkeypatch.setattr(file_source, "_inferred_columns", counting)
+    kept = KeptSchemas(tmp_path / "kept.json", True)
+    plain, first, second = (read_source(connector, spark, known=known) for known in (None, kept.of, kept.of))
+    assert len(inferred) == 2
+    assert plain.schema == first.schema == second.schema
+    assert sorted(map(str, plain.collect())) == sorted(map(str, second.collect()))
+
+
+def test_a_command_that_is_not_repeated_keeps_nothing(tmp_path: Path) -> None:
+    env = StreamExecutionEnvironment("sales")
+    env.from_source(Csv("/in"), "in").sink_to(Parquet("/out"))
+    (region,) = describe_pipeline(compile_pipeline(env.pipeline())).regions
+    task = execution_of(region, tmp_path, 1)
+    assert KeptSchemas.of_repeated(tmp_path / "request.json", task, {}, from_all_lines=True) is None
+    found = [
+        KeptSchemas.of_repeated(tmp_path / "request.json", task, {RESIDENT: "1"}, from_all_lines=whole)
+        for whole in (True, False)
+    ]
+    assert found[0] is not None
+    assert found[0] != found[1]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from urllib.parse import unquote
 
@@ -66,10 +67,10 @@ def _(connector: FileConnector, reading: Reading) -> Found:
     if spark.conf.get(STRICT_SOURCES, "true") == "false":
         return _as_before(connector, spark)
     if isinstance(connector, RecordFiles) and connector.is_checked:
-        return _checked(connector, spark, scans=reading.scans)
+        return _checked(connector, reading)
     if connector.schema_in_files is SchemaInFiles.TYPES:
         return _typed(connector, spark)
-    held = _columns(connector, spark)
+    held = _columns(connector, reading)
     return Found(rows=load_files(_reader(connector, spark).schema(held), paths_of(connector)), schema=held)
 
 
@@ -82,7 +83,7 @@ def read_stream(connector: FileConnector, spark: SparkSession, marks: Mapping[st
     if isinstance(connector, RecordFiles) and connector.is_checked:
         if connector.has_header:
             _refuse_unseen_headers(connector)
-        found = _checked(connector, spark, scans=False, stream=marks)
+        found = _checked(connector, Reading(spark=spark, parallelism=None, scans=False), stream=marks)
     else:
         columns = parse_schema(str(connector.schema))
         options = {**reveal_all({**connector.read_options(), **connector.spark_options()}), **marks}
@@ -155,10 +156,14 @@ def _no_rows(connector: FileConnector, spark: SparkSession) -> Found:
     return Found(rows=spark.range(0).select(*columns), schema=parse_schema(str(connector.schema)))
 
 
-def _columns(connector: FileConnector, spark: SparkSession) -> StructType:
+def _columns(connector: FileConnector, reading: Reading) -> StructType:
     """Return the columns of files without types: as declared, or as Spark infers them, for which it reads the files."""
     if connector.schema is not None:
-        return held_schema(connector, spark, parse_schema(connector.schema))
+        return held_schema(connector, reading.spark, parse_schema(connector.schema))
+    return reading.known(connector, partial(_inferred_columns, connector, reading.spark))
+
+
+def _inferred_columns(connector: FileConnector, spark: SparkSession) -> StructType:
     reader = _reader(connector, spark)
     if connector.spark_format.lower() == "csv":
         reader = reader.option("inferSchema", "true")
@@ -185,13 +190,12 @@ def _columns(connector: FileConnector, spark: SparkSession) -> StructType:
     return StructType(fields)
 
 
-def _checked(
-    connector: RecordFiles, spark: SparkSession, *, scans: bool, stream: Mapping[str, str] | None = None
-) -> Found:
+def _checked(connector: RecordFiles, reading: Reading, *, stream: Mapping[str, str] | None = None) -> Found:
+    spark = reading.spark
     _refuse_options(connector)
     listed = list_lines(connector, spark, stream=stream)
     # The order of columns in a header that is there now says nothing of files to come.
-    held = _columns(connector, spark) if stream is None else parse_schema(_declared(connector))
+    held = _columns(connector, reading) if stream is None else parse_schema(_declared(connector))
     folders = listed.schema.fields[1:]
     names = {field.name.lower() for field in folders}
     known = {field.name.lower(): field for field in held}
@@ -207,7 +211,7 @@ def _checked(
         is_inferred=connector.schema is None,
         stream=stream,
     )
-    if scans:
+    if reading.scans:
         _check_headers(files)
     return Found(rows=files.read(), schema=held)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce, singledispatch
+from typing import TypeAlias
 
 from pyspark import RDD
 from pyspark.errors import PySparkException
@@ -38,16 +39,21 @@ REJECTS = "file STRING, record STRING, column STRING, text STRING, reason STRING
 """The columns of records that are set aside. `column` and `text` are NULL if the record as a whole does not fit."""
 
 
+KnownColumns: TypeAlias = Callable[[Connector, Callable[[], StructType]], StructType]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """How rows are read: the session, and the source's parallelism; None if it sets none.
 
-    `scans`: whether files may be read for their checks before the rows are.
+    `scans`: whether files may be read for their checks before the rows are. `known` returns the columns of files
+    without types: those that it knows, or what it is given infers.
     """
 
     spark: SparkSession
     parallelism: int | None
     scans: bool = True
+    known: KnownColumns = lambda _, infer: infer()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +70,12 @@ class Found:
 
 
 def read_source(
-    connector: Connector, spark: SparkSession, parallelism: int | None = None, *, scans: bool = True
+    connector: Connector,
+    spark: SparkSession,
+    parallelism: int | None = None,
+    *,
+    scans: bool = True,
+    known: KnownColumns | None = None,
 ) -> DataFrame:
     """Return the rows of a source; to find the columns, it reads only what is needed.
 
@@ -77,6 +88,7 @@ def read_source(
     """
     load_spark_half(type(connector))
     reading = Reading(spark=spark, parallelism=parallelism, scans=scans)
+    reading = reading if known is None else replace(reading, known=known)
     found = [(place, _read_place(place, reading)) for place in connector.each_place()]
     if len(found) > 1:
         refuse_files_in_two((place.place or "", _files_read(each)) for place, each in found)

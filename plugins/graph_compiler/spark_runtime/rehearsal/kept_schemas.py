@@ -1,10 +1,10 @@
-"""Inferred columns of files, kept from one dry run to the next of a repeated command, as long as no file changes."""
+"""Inferred columns of files, kept from one run of a repeated command to the next, as long as no file changes."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -13,6 +13,9 @@ from pyspark.sql.types import StructType
 
 from graph_compiler.declaration.connectors import Connector, FileConnector
 from graph_compiler.declaration.connectors.file_uris import local_path
+from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.jvm_settings import RESIDENT
+from graph_compiler.deployment.documents.staging_layout import COPIES
 from graph_compiler.deployment.documents.wire import Json, digest, to_wire
 from graph_compiler.spark_runtime.connectors.missing_files import PATTERN
 
@@ -25,6 +28,19 @@ class KeptSchemas:
 
     file: Path
     settings: Json
+
+    @classmethod
+    def of_repeated(
+        cls, request: Path, task: TaskDeploymentDescriptor, environment: Mapping[str, str], *, from_all_lines: bool
+    ) -> KeptSchemas | None:
+        """Return those of a repeated command, beside its request; None if it is not repeated.
+
+        A dry run infers columns from the first lines only.
+        """
+        if RESIDENT not in environment:
+            return None
+        settings = [from_all_lines, to_wire(task.region.session), environment.get("PYSPARK_SUBMIT_ARGS")]
+        return cls(request.with_name(COPIES) / "schemas.json", settings)
 
     def of(self, connector: Connector, infer: Callable[[], StructType]) -> StructType:
         """Return the columns of a source: those that were inferred before, if they still hold."""
