@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from graph_compiler import Parquet, StreamExecutionEnvironment, Values
+from graph_compiler import Parquet, StreamExecutionEnvironment, Text, Values
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
+from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, Failure, Outcome, Output, ThrowableType
-from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.deployment.documents.stream import SavepointRestoreSettings
+from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import path_segment
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments, KeptExecution
@@ -37,18 +39,23 @@ def operator(tmp_path: Path) -> "DeploymentTaskOperator":
 
 
 def operator_of(tmp_path: Path) -> "DeploymentTaskOperator":
-    from graph_compiler.airflow_backend.dag.arguments import Arguments
-    from graph_compiler.airflow_backend.installation.settings import Settings
-    from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
-
     env = StreamExecutionEnvironment("p")
     rows = env.from_source(Values([(1,)], "x INT"), "in").stage("for all", same_task=True)
     for name in ("one", "two"):
         rows.filter("x > 0").name(f"few_{name}").sink_to(Parquet(f"/out/{name}")).name(name)
+    operator = task_of(env, tmp_path)
+    assert operator.task_id == "one", "it is not there to stage a source"
+    assert [region.region_id for region in operator.regions] == ["in", "one", "two"]
+    return operator
+
+
+def task_of(env: StreamExecutionEnvironment, tmp_path: Path) -> "DeploymentTaskOperator":
+    from graph_compiler.airflow_backend.dag.arguments import Arguments
+    from graph_compiler.airflow_backend.installation.settings import Settings
+    from graph_compiler.airflow_backend.task.task_operator import DeploymentTaskOperator
+
     described = describe_pipeline(compile_pipeline(env.pipeline()))
-    ((name, regions),) = described.tasks().items()
-    assert name == "one", "it is not there to stage a source"
-    assert [region.region_id for region in regions] == ["in", "one", "two"]
+    (regions,) = described.tasks().values()
     operator = DeploymentTaskOperator(
         regions=regions,
         plan=described.plan,
@@ -270,3 +277,46 @@ def test_a_run_may_ask_to_keep_nothing(
 
     execute(operator, monkeypatch, driver, conf=conf)
     assert asked == [is_asked] * 3
+
+
+SAVED = {"path": "/backup/words"}
+
+
+def of_stream(tmp_path: Path) -> "DeploymentTaskOperator":
+    env = StreamExecutionEnvironment("p", config={"execution.runtime-mode": "AUTOMATIC"})
+    lines = env.from_source(Text(f"{tmp_path}/in"), "lines", unbounded=True).uid("lines")
+    lines.sink_to(Parquet("/out"), mode="append")
+    return task_of(env, tmp_path)
+
+
+@pytest.mark.parametrize("allows", [{}, {"allow_non_restored_state": True}])
+def test_a_run_may_ask_for_the_savepoint_of_its_stream(
+    allows: dict[str, bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def driver(folders: dict[str, Path]) -> None:
+        for folder in folders.values():
+            descriptor = from_json(TaskDeploymentDescriptor, (folder / "descriptor.json").read_text())
+            asked.append(descriptor.region.savepoint)
+            (folder / "report.json").write_text(report())
+
+    for number, savepoint in enumerate(({**SAVED, **allows}, None), start=1):
+        conf = {"graph_compiler": {"savepoint": savepoint}}
+        execute(of_stream(tmp_path), monkeypatch, driver, number, conf)
+    allowed = bool(allows)
+    assert asked == [SavepointRestoreSettings(path=SAVED["path"], allow_non_restored_state=allowed), None]
+
+
+@pytest.mark.parametrize(
+    "savepoint",
+    [
+        *("/backup/words", {}, {"path": "words"}, {"path": 1}),
+        *({**SAVED, "more": 1}, {**SAVED, "allow_non_restored_state": "no"}),
+    ],
+)
+def test_what_is_no_savepoint_fails_the_run(savepoint: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from airflow.sdk.exceptions import AirflowFailException
+
+    with pytest.raises(AirflowFailException, match="was triggered with the savepoint .*\n  allowed: "):
+        execute(of_stream(tmp_path), monkeypatch, lambda _: None, conf={"graph_compiler": {"savepoint": savepoint}})

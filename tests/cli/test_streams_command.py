@@ -11,14 +11,21 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from graph_compiler.cli.app import app
-from graph_compiler.cli.commands import run as run_command
+from graph_compiler.cli.running import in_process_run
 from graph_compiler.cli.running.stream_lines import StreamLines
+from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.heartbeat import VERSION as HEARTBEAT
 from graph_compiler.deployment.documents.heartbeat import StreamEnd, StreamHeartbeat
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.stream import PublishedBatch, StreamProgress, StreamQuery, UnboundedSource
+from graph_compiler.deployment.documents.stream import (
+    PublishedBatch,
+    SavepointRestoreSettings,
+    StreamProgress,
+    StreamQuery,
+    UnboundedSource,
+)
 from graph_compiler.staging.store.local_store import LocalStore
-from graph_compiler.staging.streams.checkpoint import Checkpoint, CheckpointTakenError, known_streams
+from graph_compiler.staging.streams.checkpoint import Checkpoint, CheckpointTakenError
 from graph_compiler.staging.streams.heartbeats import StreamTurn
 from tests.cli.conftest import forget_pipelines
 
@@ -116,27 +123,25 @@ class StartedError(Exception):
     """A run would start now."""
 
 
-def test_a_run_lets_the_stream_begin_with_a_savepoint(
+def test_a_run_asks_for_the_savepoint_that_its_stream_begins_with(
     checkpoint: Checkpoint, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(2):
         LocalStore().put_if_absent(f"{checkpoint.folder}/offsets/{number}", b"v1")
     (project / "pipelines" / "words.py").write_text(PIPELINE)
     streams("savepoint", "words", "lines", "--to", "saved")
+    asked: list[SavepointRestoreSettings | None] = []
 
-    def starts(*_: object) -> None:
+    def starts(task: TaskDeploymentDescriptor, *_: object) -> None:
+        asked.append(task.region.savepoint)
         raise StartedError
 
-    monkeypatch.setattr(run_command, "run_in_process", starts)
+    monkeypatch.setattr(in_process_run, "put_artifacts", lambda _, task: starts(task))
     run = ["run", "words", "--in-process", "--from-savepoint", "saved"]
-    refused = CliRunner().invoke(app, run)
-    assert refused.exit_code == 2
-    assert "have a stream, which did not begin with the savepoint" in refused.stderr
-    streams("reset", "words", "lines")
-    for _ in range(2):
-        assert isinstance(CliRunner().invoke(app, run).exception, StartedError)
-        (known,) = known_streams(LocalStore(), checkpoint.layout.root)
-        assert known.batches == 2
+    assert isinstance(CliRunner().invoke(app, run).exception, StartedError)
+    assert isinstance(CliRunner().invoke(app, [*run, "--allow-non-restored-state"]).exception, StartedError)
+    saved = SavepointRestoreSettings(path=str(Path("saved").absolute()))
+    assert asked == [saved, replace(saved, allow_non_restored_state=True)]
     (project / "pipelines" / "words.py").write_text(PIPELINE + SECOND)
     forget_pipelines()
     assert "pipeline 'words' has 2 streams" in CliRunner().invoke(app, run).stderr

@@ -1,5 +1,6 @@
 """Streams under Airflow, with a real spark-submit: one runs until it is stopped, one completes its data interval."""
 
+import os
 import subprocess
 import sys
 import time
@@ -41,6 +42,21 @@ rows = env.from_source(Json("{folder}/in", schema="id INT, at TIMESTAMP"), "rows
 marked = rows.assign_timestamps_and_watermarks("at", max_out_of_orderness="20 minutes")
 hours = marked.key_by("id").window(TumblingEventTimeWindows("at", "1 hour")).aggregate(n="count(*)")
 hours.sink_to(Parquet("{folder}/hours"), mode="append")
+dag = build_dag(env, schedule=None)
+'''
+
+COUNTED = """from graph_compiler import Parquet, StreamExecutionEnvironment, Text
+
+config = {{"execution.runtime-mode": "STREAMING", "state.backend.type": "rocksdb", "parallelism.default": {number}}}
+env = StreamExecutionEnvironment("counted", config=config)
+lines = env.from_source(Text("{folder}/in"), "lines", unbounded=True).uid("lines")
+words = lines.select(word="explode(split(value, ' '))").name("words")
+words.key_by("word").aggregate(n="count(*)").sink_to(Parquet("{folder}/counts"), mode="merge", keys=["word"])
+"""
+OF_PIPELINE = '''"""An airflow dag of a pipeline."""
+from graph_compiler.airflow_backend import build_dag
+from pipelines.counted import env
+
 dag = build_dag(env, schedule=None)
 '''
 
@@ -130,3 +146,50 @@ def test_a_run_completes_its_data_interval(home: Home, tmp_path: Path) -> None:
     later = home.command("-c", RUN, str(file), "2024-03-06", environment=environment(home, file))
     assert later.returncode == 0, (later.stdout + later.stderr)[-4000:]
     assert [n for *_, n in published(f"{tmp_path}/hours")] == [2, 1]
+
+
+@pytest.mark.usefixtures("migrated_home")
+def test_a_run_moves_the_states_of_a_savepoint_to_more_partitions(home: Home, tmp_path: Path) -> None:
+    for name in ("in", "pipelines", "dags"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "dags/counted.py").write_text(OF_PIPELINE)
+    own = home.environment(
+        AIRFLOW__CORE__DAGS_FOLDER=str(tmp_path / "dags"), PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}/plugins"
+    )
+
+    def command(*words: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "graph_compiler", *words],
+            cwd=tmp_path,
+            env=own,
+            input="y\n",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+        return done.stdout
+
+    def declare(number: int) -> None:
+        (tmp_path / "pipelines/counted.py").write_text(COUNTED.format(folder=tmp_path, number=number))
+
+    def partitions() -> set[str]:
+        return {
+            each.name for each in home.staging.glob(".streams/counted/*/checkpoint/state/0/*") if each.name.isdecimal()
+        }
+
+    declare(2)
+    arrive(tmp_path, "a.txt", "to be or not to be")
+    command("run", "counted", "--in-process")
+    assert partitions() == {"0", "1"}
+    command("streams", "savepoint", "counted", "lines", "--to", str(tmp_path / "saved"))
+    command("streams", "reset", "counted", "lines", "--yes")
+    declare(5)
+    arrive(tmp_path, "b.txt", "be quick")
+    command("run", "counted", "--from-savepoint", "saved")
+    assert partitions() == {"0", "1", "2", "3", "4"}
+    wanted = sorted(Counter(["to", "be", "or", "not", "to", "be", "be", "quick"]).items(), key=repr)
+    assert published(f"{tmp_path}/counts") == wanted
+    arrive(tmp_path, "c.txt", "quick")
+    command("run", "counted", "--in-process")
+    assert ("quick", 2) in published(f"{tmp_path}/counts")

@@ -145,8 +145,10 @@ def test_nothing_is_left_if_the_command_is_killed(watch: Callable[..., Watched])
     watched = watch("dry-run", "small")
     assert "3 operators analyzed, no problems found" in watched.answer()
     assert watched.spark()
-    children = psutil.Process(watched.process.pid).children(recursive=True)
-    assert len(children) > 2, "Spark, and what waits for the next command and its Spark program"
+    command = psutil.Process(watched.process.pid)
+    # Spark, and what waits for the next command and its Spark program
+    watched.wait_until(lambda: len(command.children(recursive=True)) > 2)
+    children = command.children(recursive=True)
     watched.process.kill()
     watched.process.wait()
     watched.wait_until(lambda: not any(is_running(each.pid) for each in children))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowFailException
 
 from graph_compiler.airflow_backend.run_identities import identity_of_task
 from graph_compiler.airflow_backend.task.task_try import TaskTry
+from graph_compiler.declaration.connectors.file_uris import staging_place
 from graph_compiler.declaration.parameters.parameter import RUN_DATE
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.windows import Flush
@@ -21,6 +23,7 @@ from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.stream import SavepointRestoreSettings
 from graph_compiler.errors import InvalidPipelineError, ParameterError
 from graph_compiler.staging.attempts.attempts import count_attempts, failure_times
 from graph_compiler.staging.store.stores import store_of
@@ -55,12 +58,13 @@ def try_of_run(
     identity = identity_of_task(regions[0], instance)
     layout = StagingLayout(root=staging_root, identity=identity)
     pyspark = installed_version("pyspark")
+    start = _savepoint(pipeline, context)
     return TaskTry(
         [
             TaskDeploymentDescriptor(
                 version=VERSION,
                 identity=identity,
-                region=region,
+                region=region.begun_with(start),
                 attempt=ExecutionAttempt(
                     execution_id=str(instance.id),
                     attempt_number=count_attempts(store_of(staging_root), layout, region.region_id),
@@ -100,6 +104,30 @@ def _data_interval_end(context: Context) -> str | None:
 
 def _from_start(context: Context) -> bool:
     """Whether the run was triggered with `{"graph_compiler": {"from_start": true}}`."""
+    return _asked(context).get("from_start") is True
+
+
+def _savepoint(pipeline: Pipeline, context: Context) -> SavepointRestoreSettings | None:
+    """Return the savepoint with which the run was triggered: `{"graph_compiler": {"savepoint": {"path": "/…"}}}`.
+
+    Raises AirflowFailException if it is none.
+    """
+    if (found := _asked(context).get("savepoint")) is None:
+        return None
+    known = {each.name for each in fields(SavepointRestoreSettings)}
+    path = found.get("path") if isinstance(found, dict) and found.keys() <= known else None
+    place = staging_place(path) if isinstance(path, str) else None
+    allows = found.get("allow_non_restored_state", False) if isinstance(found, dict) else None
+    if place is None or not isinstance(allows, bool):
+        raise AirflowFailException(
+            f"pipeline '{pipeline.name}': the run was triggered with the savepoint {found!r}\n"
+            '  allowed: {"path": "/an/absolute/path, or a URI"}, and "allow_non_restored_state": true or false'
+        )
+    return SavepointRestoreSettings(path=place, allow_non_restored_state=allows)
+
+
+def _asked(context: Context) -> dict[str, object]:
+    """Return what the run was triggered with for this program."""
     run = context.get("dag_run")
     asked = (getattr(run, "conf", None) or {}).get("graph_compiler")
-    return isinstance(asked, dict) and asked.get("from_start") is True
+    return asked if isinstance(asked, dict) else {}

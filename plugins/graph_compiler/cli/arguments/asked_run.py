@@ -21,6 +21,7 @@ from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.describe.local_task import DeskRun
 from graph_compiler.deployment.describe.run_parameters import check_parameters, parse_parameter
+from graph_compiler.deployment.documents.stream import SavepointRestoreSettings
 from graph_compiler.errors import ParameterError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.operator_names import NamedOutput
@@ -45,7 +46,7 @@ class Until:
 class Run:
     """What the user asked for. `params` are those that were given; `is_dated`: the day was, too, and is not today's.
 
-    With `until`, a run writes only below a temporary folder.
+    With `until`, a run writes only below a temporary folder. `start` is the savepoint that its stream begins with.
     """
 
     compiled: CompiledPipeline
@@ -55,6 +56,7 @@ class Run:
     is_dated: bool
     until: Until | None = None
     preview_sorted_by: str | None = None
+    start: SavepointRestoreSettings | None = None
 
     @classmethod
     def of(cls, pipeline: str, params: Sequence[str] | None = None, day: str | None = None) -> Run:

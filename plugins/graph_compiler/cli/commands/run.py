@@ -13,7 +13,7 @@ from rich.text import Text
 
 from graph_compiler.cli.arguments.asked_run import Params, Run, Until
 from graph_compiler.cli.arguments.pipelines import PipelineName
-from graph_compiler.cli.arguments.runs import layout_of, savepoint_place
+from graph_compiler.cli.arguments.runs import savepoint_place
 from graph_compiler.cli.console import AsJson, ExitCode, program_name, speaking_plainly, standard_error, standard_output
 from graph_compiler.cli.running.airflow_run import run_under_airflow
 from graph_compiler.cli.running.dag_files import require_dag
@@ -24,14 +24,11 @@ from graph_compiler.cli.running.resident_spark import Watch, repeat_command
 from graph_compiler.cli.running.run_document import run_json
 from graph_compiler.cli.running.run_view import contracts_table, outputs_table, preview_table
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
-from graph_compiler.deployment.documents.staging_layout import StreamLayout
 from graph_compiler.deployment.documents.stream import SavepointRestoreSettings
 from graph_compiler.errors import ParameterError
 from graph_compiler.graphs.operator_names import find_output
 from graph_compiler.identifiers import counted
 from graph_compiler.projects.pipeline_files import find_pipeline
-from graph_compiler.staging.store.stores import store_of
-from graph_compiler.staging.streams.savepoints import begin_with_savepoint
 
 LIMIT = 20
 
@@ -83,7 +80,7 @@ def run(  # the parameters are the command's options
             output = find_output(asked.compiled.stream_graph, until)
             asked = replace(asked, until=Until(output=output, limit=LIMIT if limit is None else limit, counts=count))
         if start is not None:
-            _begin_with_savepoint(asked, start)
+            asked = _begun_with(asked, start)
         if in_process or until is not None:
             finished = run_in_process(asked, console)
         else:
@@ -120,20 +117,15 @@ def _start(path: str | None, until: str | None, *, allows: bool) -> SavepointRes
         return SavepointRestoreSettings(path=savepoint_place(path), allow_non_restored_state=allows)
 
 
-def _begin_with_savepoint(run: Run, start: SavepointRestoreSettings) -> None:
-    """Let the stream of a pipeline begin; raises ParameterError if it has none, or several, and CheckpointError."""
+def _begun_with(run: Run, start: SavepointRestoreSettings) -> Run:
+    """Return a run whose stream begins with a savepoint; raises ParameterError if there is none, or several."""
     queries = [region.stream for region in describe_pipeline(run.compiled).regions if region.stream is not None]
     if len(queries) != 1:
         found = counted(len(queries), "stream")
         raise ParameterError(
             f"--from-savepoint is given, and pipeline '{run.name}' has {found}\n  allowed: a pipeline with one stream"
         )
-    begin_with_savepoint(
-        store_of(run.airflow.staging_root),
-        StreamLayout(root=run.airflow.staging_root, owner=layout_of(run.name, "").identity.owner),
-        queries[0],
-        start,
-    )
+    return replace(run, start=start)
 
 
 def _show(run: FinishedRun, pipeline: str, console: Console) -> None:

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -77,12 +78,9 @@ def run_under_airflow(run: Run, console: Console) -> FinishedRun:
 
 def _start(run: Run, log: Path) -> subprocess.Popen[bytes]:
     """Start the run without a scheduler, as `airflow dags test` does; its output goes to `log`."""
-    words = [
-        run.name,
-        run.day,
-        named_after(run.day, datetime.now(UTC)),
-        json.dumps({name: json_value(value) for name, value in run.params.items()}),
-    ]
+    conf = {name: json_value(value) for name, value in run.params.items()}
+    asked = {} if run.start is None else {"graph_compiler": {"savepoint": asdict(run.start)}}
+    words = [run.name, run.day, named_after(run.day, datetime.now(UTC)), json.dumps({**conf, **asked})]
     command, environment = [sys.executable, "-m", _PROGRAM, *words], run.airflow.child_environment()
     with log.open("ab") as output:
         return subprocess.Popen(command, env=environment, stdout=output, stderr=output, start_new_session=True)

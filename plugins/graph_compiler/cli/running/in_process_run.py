@@ -96,7 +96,7 @@ def _tasks(run: Run, described: PipelineDescriptor, root: str) -> tuple[TaskDepl
         regions = with_open_end(only_up_to(regions, node_id), node_id)
     desk = run.without_airflow(f"in_process__{run.day}", root)
     tasks = []
-    for region in regions:
+    for region in (each.begun_with(run.start) for each in regions):
         task = desk_task(region, desk, execution_id=uuid4().hex)
         earlier = executions(store_of(root), task.layout, region.region_id, size=ALL)
         tasks.append(desk_task(region, desk, execution_id=task.attempt.execution_id, attempt_number=len(earlier)))

@@ -168,6 +168,10 @@ class RegionDescriptor:
     flush: Flush = field(default=Flush.NONE, metadata={UNSAID: True})
     state_backend: StateBackendType | None = field(default=None, metadata={UNSAID: True})
 
+    def begun_with(self, start: SavepointRestoreSettings | None) -> RegionDescriptor:
+        """Return it with a savepoint for its stream; the same if that is None, or if its rows end."""
+        return self if start is None or self.stream is None else replace(self, savepoint=start)
+
     @property
     def task_name(self) -> TaskName:
         """The name of the task that runs it."""
