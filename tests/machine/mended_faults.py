@@ -751,7 +751,7 @@ FAULTS = (
     _fault(
         43,
         "a header in another order is not seen",
-        ("_checked", "if scans:\n        _check_headers(files)", "_check_headers"),
+        ("_checked", "if reading.scans:\n        _check_headers(files)", "_check_headers"),
         found_by=f"{CSV_TESTS}::test_a_file_with_another_header_is_refused",
     ),
     _fault(
