@@ -240,6 +240,7 @@ class _Stream:
                 raise
             finally:
                 started.stop()
+                self._query = None  # it has this object as its function, so neither would ever be freed
             if not self._flush():
                 return
 
