@@ -1,5 +1,6 @@
 """A stream of files, run by run: each batch is published once, whatever happens to its driver."""
 
+import gc
 import json
 import os
 from collections import Counter
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.utils import ForeachBatchFunction
 
 from graph_compiler import Csv, Jdbc, Json, Kafka, Parquet, StreamExecutionEnvironment, Text, TumblingEventTimeWindows
 from graph_compiler.declaration.connectors import Connector
@@ -23,6 +25,7 @@ from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.streams.checkpoint import Checkpoint
 from tests.harness.position_runs import Runs, write
 from tests.harness.postgres import PASSWORD, Postgres
+from tests.harness.waiting import wait_until
 from tests.lake.dying import die
 
 pytestmark = pytest.mark.spark
@@ -192,6 +195,22 @@ def test_another_number_of_partitions_is_ignored_and_said(
     states = tmp_path.glob("staging/.streams/*/*/checkpoint/state/0/*")
     assert len([folder for folder in states if folder.name.isdecimal()]) == began
     assert is_counted(spark, tmp_path)
+
+
+def test_a_query_that_has_ended_is_let_go(
+    tmp_path: Path, spark: SparkSession, arrive: Callable[[str, str], None]
+) -> None:
+    runs, functions = Runs(word_count(tmp_path), tmp_path, spark), spark.sparkContext._gateway.gateway_property.pool
+
+    def are_gone() -> bool:
+        gc.collect()
+        spark._jvm.System.gc()
+        return not any(isinstance(each, ForeachBatchFunction) for each in [*functions.dict.values()])
+
+    for number in range(2):
+        arrive(f"{number}.txt", "to be or not to be")
+        assert runs.run(f"run {number}") == []
+    wait_until(are_gone)
 
 
 def test_a_driver_without_its_turn_commits_nothing(
