@@ -200,12 +200,15 @@ def test_another_number_of_partitions_is_ignored_and_said(
 def test_a_query_that_has_ended_is_let_go(
     tmp_path: Path, spark: SparkSession, arrive: Callable[[str, str], None]
 ) -> None:
-    runs, functions = Runs(word_count(tmp_path), tmp_path, spark), spark.sparkContext._gateway.gateway_property.pool
+    runs, gateway = Runs(word_count(tmp_path), tmp_path, spark), spark.sparkContext._gateway
+    assert gateway is not None
 
     def are_gone() -> bool:
         gc.collect()
-        spark._jvm.System.gc()
-        return not any(isinstance(each, ForeachBatchFunction) for each in [*functions.dict.values()])
+        gateway.jvm.System.gc()
+        return not any(
+            isinstance(each, ForeachBatchFunction) for each in [*gateway.gateway_property.pool.dict.values()]
+        )
 
     for number in range(2):
         arrive(f"{number}.txt", "to be or not to be")
