@@ -31,6 +31,7 @@ from graph_compiler.cli.running.resident_spark import (
     start_driver,
     working_folder,
 )
+from graph_compiler.cli.running.signals import ended_as_by_ctrl_c
 from graph_compiler.deployment.describe.local_task import desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.dry_run import ANSWER, REQUEST, DryRunAnswer, DryRunRequest
@@ -125,13 +126,14 @@ def _analyze(request: DryRunRequest, folder: Path, run: Run) -> DryRunAnswer:
     require_resident_spark(environment)
     log = folder / _LOG
     process = start_driver(_PROGRAM, path, environment, log)
-    try:
-        process.wait()
-    except BaseException:  # Ctrl-C above all: Spark must not outlive the command
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        raise
+    with ended_as_by_ctrl_c():
+        try:
+            process.wait()
+        except BaseException:  # Ctrl-C above all: Spark must not outlive the command
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            raise
     answer = folder / ANSWER
     if not answer.exists():
         said = log.read_text(errors="replace")[-2_000:].rstrip()
