@@ -198,21 +198,26 @@ def test_another_number_of_partitions_is_ignored_and_said(
 
 
 def test_a_query_that_has_ended_is_let_go(
-    tmp_path: Path, spark: SparkSession, arrive: Callable[[str, str], None]
+    tmp_path: Path, spark: SparkSession, arrive: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs, gateway = Runs(word_count(tmp_path), tmp_path, spark), spark.sparkContext._gateway
     assert gateway is not None
 
+    called = gateway.gateway_property.pool.dict
+    before = set(map(id, called.values()))
+
     def are_gone() -> bool:
         gc.collect()
         gateway.jvm.System.gc()
-        return not any(
-            isinstance(each, ForeachBatchFunction) for each in [*gateway.gateway_property.pool.dict.values()]
-        )
+        functions = [each for each in [*called.values()] if isinstance(each, ForeachBatchFunction)]
+        return before.issuperset(map(id, functions))
 
-    for number in range(2):
+    for number, fails in enumerate((False, True, False)):
         arrive(f"{number}.txt", "to be or not to be")
-        assert runs.run(f"run {number}") == []
+        with monkeypatch.context() as patch:
+            if fails:
+                die(patch, SinkCommitter, "commit", after=True)
+            assert bool(runs.run(f"run {number}")) is fails
     wait_until(are_gone)
 
 

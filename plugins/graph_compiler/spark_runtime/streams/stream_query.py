@@ -234,8 +234,9 @@ class _Stream:
                 self.watch.follow(started, self._progress_behind)
                 self._note(started.recentProgress)
             except BaseException as error:
-                if self._failure is not None:  # Spark has only its text
-                    raise self._failure  # noqa: B904  # its cause is that of its operator
+                failure, self._failure = self._failure, None
+                if failure is not None:  # Spark has only its text
+                    raise failure  # noqa: B904  # its cause is that of its operator
                 self._sources.explain(error)
                 raise
             finally:
