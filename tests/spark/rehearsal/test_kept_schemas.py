@@ -14,6 +14,7 @@ from graph_compiler.declaration.connectors import Connector, FileConnector
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.deployment.documents.jvm_settings import RESIDENT
 from graph_compiler.spark_runtime.connectors import file_source, read_source
+from graph_compiler.spark_runtime.connectors.source import infer_anew
 from graph_compiler.spark_runtime.rehearsal.kept_schemas import KeptSchemas
 from tests.harness.region_tries import execution_of
 
@@ -86,7 +87,7 @@ def test_rows_are_read_with_the_columns_that_were_inferred_before(
 
     monkeypatch.setattr(file_source, "_inferred_columns", counting)
     kept = KeptSchemas(tmp_path / "kept.json", True)
-    plain, first, second = (read_source(connector, spark, known=known) for known in (None, kept.of, kept.of))
+    plain, first, second = (read_source(connector, spark, known=known) for known in (infer_anew, kept.of, kept.of))
     assert len(inferred) == 2
     assert plain.schema == first.schema == second.schema
     assert sorted(map(str, plain.collect())) == sorted(map(str, second.collect()))

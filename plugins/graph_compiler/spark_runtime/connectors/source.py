@@ -42,6 +42,11 @@ REJECTS = "file STRING, record STRING, column STRING, text STRING, reason STRING
 KnownColumns: TypeAlias = Callable[[Connector, Callable[[], StructType]], StructType]
 
 
+def infer_anew(_: Connector, infer: Callable[[], StructType]) -> StructType:
+    """Return the columns of a source that nothing knows."""
+    return infer()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """How rows are read: the session, and the source's parallelism; None if it sets none.
@@ -53,7 +58,7 @@ class Reading:
     spark: SparkSession
     parallelism: int | None
     scans: bool = True
-    known: KnownColumns = lambda _, infer: infer()
+    known: KnownColumns = infer_anew
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +80,7 @@ def read_source(
     parallelism: int | None = None,
     *,
     scans: bool = True,
-    known: KnownColumns | None = None,
+    known: KnownColumns = infer_anew,
 ) -> DataFrame:
     """Return the rows of a source; to find the columns, it reads only what is needed.
 
@@ -87,8 +92,7 @@ def read_source(
     raises PATH_NOT_FOUND for a missing path.
     """
     load_spark_half(type(connector))
-    reading = Reading(spark=spark, parallelism=parallelism, scans=scans)
-    reading = reading if known is None else replace(reading, known=known)
+    reading = Reading(spark=spark, parallelism=parallelism, scans=scans, known=known)
     found = [(place, _read_place(place, reading)) for place in connector.each_place()]
     if len(found) > 1:
         refuse_files_in_two((place.place or "", _files_read(each)) for place, each in found)
