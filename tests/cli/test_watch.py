@@ -99,7 +99,10 @@ def test_the_next_run_is_that_of_a_process_that_waits(asked: Asked) -> None:
     assert waiting.process.returncode is not None
 
 
-def test_a_spark_program_is_that_of_a_process_that_waits_if_its_variables_are_the_same(tmp_path: Path) -> None:
+def test_a_spark_program_is_that_of_a_process_that_waits_if_its_variables_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resident_spark, "_PROGRAM_MODULES", ("json",))  # the true ones need pyspark
     (tmp_path / "program.py").write_text("import os, sys\nprint(sys.argv[1], os.environ['WANTED'])\n")
     for wanted in ("1", "2"):
         resident_spark.at_start({"WANTED": "1"})
