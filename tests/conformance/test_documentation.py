@@ -33,7 +33,13 @@ ASKED_FOR = (
 )
 
 
-@pytest.mark.parametrize(("module", "name"), SYMBOLS, ids=[":".join(symbol) for symbol in SYMBOLS])
+def _needs(module: str) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.spark] if module.startswith("spark_runtime.") else []
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [pytest.param(*symbol, marks=_needs(symbol[0]), id=":".join(symbol)) for symbol in SYMBOLS]
+)
 def test_the_symbol_exists(module: str, name: str) -> None:
     found = import_module(f"graph_compiler.{module}")
     for part in name.split("."):
