@@ -29,7 +29,7 @@ from graph_compiler.declaration.artifacts.user_artifact import ArtifactKind
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.targets.execution_target import spark_uri
 from graph_compiler.spark_runtime.executor_probe import is_local
-from graph_compiler.spark_runtime.spark_internals.java import add_jar
+from graph_compiler.spark_runtime.spark_internals.java import add_jar, application_settings
 from graph_compiler.staging.store.stores import store_of
 
 _ARCHIVES = ("spark.archives", "spark.yarn.dist.archives")
@@ -80,7 +80,7 @@ def _is_submitted(copy: str, spark: SparkSession) -> bool:
 
 def _paths(spark: SparkSession, key: str, *, installed: bool) -> list[str]:
     """Return the paths of URIs in a setting, of those for installed files or of the others."""
-    uris = map(urlsplit, (spark.sparkContext.getConf().get(key) or "").split(","))
+    uris = map(urlsplit, application_settings(spark).get(key, "").split(","))
     return [unquote(uri.path) for uri in uris if (uri.scheme == _INSTALLED) is installed]
 
 

@@ -56,6 +56,7 @@ from graph_compiler.spark_runtime.region.task_sources import TaskSources
 from graph_compiler.spark_runtime.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.secret_values import hide_options, redact, redacted_failure
 from graph_compiler.spark_runtime.spark_internals.java import (
+    application_settings,
     look_for_numpy_only_if_loaded,
     stop_left_context,
     submitted_conf,
@@ -285,10 +286,10 @@ def _traceback() -> str:
 
 
 def _warn_about_ignored_settings(task: TaskDeploymentDescriptor, spark: SparkSession) -> None:
-    profile, context = task.region.resource_profile, spark.sparkContext
+    profile = task.region.resource_profile
     if profile is None:
         return
-    master, mode = str(context.master), context.getConf().get("spark.submit.deployMode", "client")
+    master, mode = str(spark.sparkContext.master), application_settings(spark).get("spark.submit.deployMode", "client")
     try:
         target = target_of(master)
     except ExtensionError:  # the package of another target need not be installed here

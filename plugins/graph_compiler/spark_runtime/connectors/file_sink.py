@@ -15,6 +15,7 @@ from graph_compiler.declaration.connectors import FileConnector, SinkMode
 from graph_compiler.declaration.connectors.connector import FILES_EVOLVE, ChangeKind
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.manifest import PreviousRead
+from graph_compiler.deployment.documents.wire import to_wire
 from graph_compiler.errors import DamagedDocumentError, PublicationError
 from graph_compiler.identifiers import OperatorId, counted, listing
 from graph_compiler.spark_runtime.columns.column_types import check_names
@@ -142,9 +143,9 @@ class FileSink:
         if self.context.batch is None or not self.ticket.number:
             return False
         with suppress(DamagedDocumentError):
-            last = self.publisher.ledger.records.publication(self.ticket.target, self.ticket.number - 1)
-            is_own = last.execution_id.rpartition(".")[0] == self.context.execution_id
-            return is_own and isinstance(last, Intent) and last.columns == tuple(rows.dtypes)
+            last = self.publisher.ledger.records.document(self.ticket.target, self.ticket.number - 1)
+            is_own = str(last["execution_id"]).rpartition(".")[0] == self.context.execution_id
+            return is_own and last.get("columns") == to_wire(tuple(rows.dtypes))
         return False
 
     def _base(self) -> PreviousRead | None:

@@ -105,6 +105,8 @@ def _(operator: Sql, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 def union(streams: list[DataFrame]) -> DataFrame:
     """Return the union of streams, with columns matched by name; raises ColumnsError if they differ."""
     first, *others = streams
+    if not others:
+        return first
     for other in others:
         if odd := sorted(set(first.columns) ^ set(other.columns)):
             raise ColumnsError(

@@ -118,7 +118,9 @@ def write_files(
     watched = watch_folders(rows, format.partition_by)
     writer = watched.rows.write.format(format.name).options(**{**format.options, **_PINNED})
     with ExecutedQueries.of(rows.sparkSession).writing(folder) as metrics:
-        writer.partitionBy(*format.partition_by).save(folder)
+        if format.partition_by:
+            writer = writer.partitionBy(*format.partition_by)
+        writer.save(folder)
         written = metrics()
     watched.check()
     files = lists(folder)

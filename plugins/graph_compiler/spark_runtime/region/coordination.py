@@ -190,7 +190,7 @@ class SinkCommitter(OperatorCoordinator):
         assert self._opened is not None, "it was started"
         self._place = self._opened.prepares()
         if self._place is not None:
-            self._record(".json", to_json(self._preparation(self._place)))
+            self._record(".json", to_json(self._preparation(self._place), indent=None))
         self._prepared = self._opened.prepare(rows)
         return self._prepared.rows
 

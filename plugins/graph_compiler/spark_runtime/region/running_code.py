@@ -24,7 +24,7 @@ from graph_compiler.deployment.documents.wire import values_within
 from graph_compiler.extensions import Extensible, is_foreign
 from graph_compiler.identifiers import RegionId, listing
 from graph_compiler.spark_runtime.executor_probe import is_local, modules_on_executors, packages_on_executors
-from graph_compiler.spark_runtime.spark_internals.java import java_property
+from graph_compiler.spark_runtime.spark_internals.java import application_settings, java_property
 
 _SQL = "spark.sql."
 _NAMING_CODE = ("spark.jars.packages", "spark.sql.extensions")
@@ -147,7 +147,7 @@ def _program(spark: SparkSession) -> Iterator[CodePart]:
     }
     for name, version in versions.items():
         yield CodePart(kind=PartKind.PROGRAM, name=name, version=version)
-    submitted = dict(spark.sparkContext.getConf().getAll())
+    submitted = application_settings(spark)
     paths = java_property(spark, "java.class.path").split(":")
     paths += submitted.get("spark.jars", "").split(",")
     jars = sorted({name for path in paths if (name := PurePath(path).name).endswith(".jar")})

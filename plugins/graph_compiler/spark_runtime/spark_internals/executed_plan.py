@@ -20,6 +20,7 @@ The names of physical nodes and of their metrics: 4.3.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -53,6 +54,7 @@ from graph_compiler.spark_runtime.spark_internals.origins import outputs_at
 MOST_NODES = 400
 """Larger plans are not read: each node takes some milliseconds."""
 _COUNTS = ("numOutputRows", "pythonNumRowsReceived")
+_METRIC = re.compile(r"(\w+) -> SQLMetric\(id: \d+, name: (?:Some\([^()]*\)|None), value: (-?\d+)\)")
 # Physical nodes that return every input row.
 _KEEP_ROWS = frozenset(
     {
@@ -136,9 +138,9 @@ def write_metrics(query: Any) -> WriteMetrics:
     plan = query.executedPlan()
     while (kind := _kind(plan)) != WRITE:
         (plan,) = _children(plan, kind)
-    metrics = plan.metrics()
-    rows, files, size = (int(metrics.apply(name).value()) for name in ("numOutputRows", "numFiles", "numOutputBytes"))
-    return WriteMetrics(rows=rows, files=files, bytes=size)
+    # All in one text: of each, py4j would ask for the object, for its value, and to let it go.
+    said = {name: int(value) for name, value in _METRIC.findall(str(plan.metrics().toString()))}
+    return WriteMetrics(rows=said["numOutputRows"], files=said["numFiles"], bytes=said["numOutputBytes"])
 
 
 class PlanTooLargeError(GraphCompilerError):

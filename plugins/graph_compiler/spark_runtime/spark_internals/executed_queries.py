@@ -88,12 +88,15 @@ class ExecutedQueries:
 
     def onSuccess(self, _function: str, query: Any, _nanoseconds: int) -> None:  # noqa: N802  # Spark's name
         """Record a finished query if an action ran it, or its write is waited for."""
+        if not (self._is_listening or self._writes):
+            return
+        logical = query.logical()
         if self._is_listening:
-            action = with_names(query.logical().origin(), ACTION)
+            action = with_names(logical.origin(), ACTION)
             if action is not None:
                 self._queries.append((action, query))
-        if self._writes and query.logical().productPrefix() == _WRITE:
-            folder = str(query.logical().outputPath().toUri().getPath())
+        if self._writes and logical.productPrefix() == _WRITE:
+            folder = str(logical.outputPath().toUri().getPath())
             if folder in self._writes:
                 self._writes[folder] = query
 

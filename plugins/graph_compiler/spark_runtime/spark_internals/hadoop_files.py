@@ -23,6 +23,9 @@ from graph_compiler.spark_runtime.spark_internals.java import (
 from graph_compiler.spark_runtime.spark_internals.versions import defaults_from
 
 _HEAD = 1 << 16
+_COLUMNS_OF_SPARK = "org.apache.spark.sql.parquet.row.metadata"
+"""Where Spark writes in a footer which columns it had."""
+_MOST_FOOTERS = 100
 
 _DATA_SOURCES = "org.apache.spark.sql.execution.datasources"
 
@@ -87,6 +90,7 @@ def parquet_columns(spark: SparkSession) -> Callable[[str], StructType]:
     """Return a function that reads a Parquet file's columns from its footer; a REQUIRED field is NOT NULL at any depth.
 
     Types are those that Spark reads. `ParquetFileFormat.readSchemaFromFooter`, `ParquetToSparkSchemaConverter`: 4.3.
+    Footers that say the same are converted once: a stream asks for each of its files.
     """
     open_file = _parquet_opener(spark)
     formats = f"{_DATA_SOURCES}.parquet"
@@ -95,6 +99,7 @@ def parquet_columns(spark: SparkSession) -> Callable[[str], StructType]:
     hadoop_path = java_class(spark, "org.apache.hadoop.fs.Path")
     session_state = spark._jsparkSession.sessionState()
     converter = java_class(spark, f"{formats}.ParquetToSparkSchemaConverter")(session_state.conf())
+    known: dict[tuple[str, str | None], StructType] = {}
 
     def columns(path: str) -> StructType:
         reader = open_file(path)
@@ -102,10 +107,18 @@ def parquet_columns(spark: SparkSession) -> Callable[[str], StructType]:
             metadata = reader.getFooter()
         finally:
             reader.close()
+        file_metadata = metadata.getFileMetaData()
+        schema = file_metadata.getSchema()
+        said = str(schema.toString()), file_metadata.getKeyValueMetaData().get(_COLUMNS_OF_SPARK)
+        if (found := known.get(said)) is not None:
+            return found
         typed = _schema(spark_columns(footer(hadoop_path(path), metadata), converter))
         # Spark's own text in the footer may be a copy: only the file's schema says what is REQUIRED.
-        physical = _schema(converter.convert(metadata.getFileMetaData().getSchema()))
-        return _with_nullability(typed, physical)
+        found = _with_nullability(typed, _schema(converter.convert(schema)))
+        if len(known) >= _MOST_FOOTERS:
+            known.clear()
+        known[said] = found
+        return found
 
     return columns
 
@@ -189,4 +202,5 @@ def _new_parquet_opener(spark: SparkSession) -> Callable[[str], Any]:
     reader = java_class(spark, "org.apache.parquet.hadoop.ParquetFileReader")
     configuration = hadoop_configuration(spark)
     options = java_class(spark, "org.apache.parquet.HadoopReadOptions").builder(configuration).build()
-    return lambda name: reader.open(input_file.fromPath(hadoop_path(name), configuration), options)
+    open_reader, from_path = reader.open, input_file.fromPath  # py4j asks the JVM for each name anew
+    return lambda name: open_reader(from_path(hadoop_path(name), configuration), options)

@@ -29,6 +29,7 @@ __all__ = [
     "Py4JJavaError",
     "Py4JNetworkError",
     "add_jar",
+    "application_settings",
     "condition_message",
     "connected_jvm",
     "hadoop_configuration",
@@ -76,6 +77,12 @@ def once_for_context(spark: SparkSession, name: str, make: Callable[[], Any]) ->
     if name not in (known := _LAST_CONTEXT.known):
         known[name] = make()
     return known[name]
+
+
+def application_settings(spark: SparkSession) -> Mapping[str, str]:
+    """Return the settings of the application: they stay as they were when it began. pyspark asks for each anew."""
+    found: Mapping[str, str] = once_for_context(spark, "conf", lambda: dict(spark.sparkContext.getConf().getAll()))
+    return found
 
 
 def stop_left_context() -> None:

@@ -111,8 +111,8 @@ def _jobs_of(spark: SparkSession, group: str) -> list[int]:
     context = spark._jsc
     assert context is not None
     tracker = once_for_context(spark, "statusTracker", lambda: context.sc().statusTracker())
-    found = str(java_class(spark, "java.util.Arrays").toString(tracker.getJobIdsForGroup(group)))
-    return list(json.loads(found))
+    as_text = once_for_context(spark, "Arrays.toString", lambda: java_class(spark, "java.util.Arrays").toString)
+    return list(json.loads(str(as_text(tracker.getJobIdsForGroup(group)))))
 
 
 def _status_store(spark: SparkSession) -> Any:

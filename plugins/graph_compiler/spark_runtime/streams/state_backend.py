@@ -18,7 +18,7 @@ from graph_compiler.declaration.operators.process_functions import StateBackendT
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.jvm_settings import SHUFFLE_PARTITIONS
 from graph_compiler.identifiers import counted
-from graph_compiler.spark_runtime.spark_internals.java import Py4JError
+from graph_compiler.spark_runtime.spark_internals.java import Py4JError, application_settings
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.streams.batch_log import STATE_PROVIDER, StatePlace, state_place
 from graph_compiler.staging.streams.checkpoint import CheckpointError
@@ -114,5 +114,5 @@ class StateBackend:
 
 def asked_partitions(spark: SparkSession) -> int | None:
     """Return how many partitions an option asks for, None if none does."""
-    found = spark.sparkContext.getConf().get(SHUFFLE_PARTITIONS)
+    found = application_settings(spark).get(SHUFFLE_PARTITIONS)
     return None if found is None else int(found)

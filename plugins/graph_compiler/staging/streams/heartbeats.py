@@ -51,7 +51,7 @@ class StreamTurn:
     def put(self, heartbeat: StreamHeartbeat) -> None:
         """Write its sign of life."""
         key = numbered(self.layout.heartbeats(self.stream_id), self.number)
-        self.store.put(key, to_json(heartbeat).encode())
+        self.store.put(key, to_json(heartbeat, indent=None).encode())
 
     def request_stop(self, asked: float, by: str) -> None:
         """Ask the driver to end behind the batch in progress; the first request stays."""
