@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from graph_compiler import Json, Parquet, StreamExecutionEnvironment, Text
-from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.spark_runtime.results.pinned_settings import pinned
+from graph_compiler.spark_runtime.streams import state_backend
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.store import stores
 from graph_compiler.staging.store.hdfs_store import HdfsStore
+from graph_compiler.staging.streams.batch_log import state_place
 from graph_compiler.staging.streams.checkpoint import known_streams
-from graph_compiler.staging.streams.savepoints import take_savepoint
 from tests.harness.position_runs import Runs, tried
+from tests.harness.savepoints import save_and_reset
 from tests.lake.dying import die
 from tests.spark.streams.process_functions import Counts
 
@@ -37,13 +39,17 @@ def store(spark: SparkSession, place: str, monkeypatch: pytest.MonkeyPatch) -> H
     return found
 
 
-def environment(name: str, saved: str | None = None) -> StreamExecutionEnvironment:
-    config = {"execution.runtime-mode": "AUTOMATIC"}
+def environment(
+    name: str, saved: str | None = None, settings: Mapping[str, str] | None = None
+) -> StreamExecutionEnvironment:
+    config = {"execution.runtime-mode": "AUTOMATIC", **(settings or {})}
     return StreamExecutionEnvironment(name, config=config | ({"execution.savepoint.path": saved} if saved else {}))
 
 
-def word_count(root: str, saved: str | None = None) -> StreamExecutionEnvironment:
-    env = environment("word_count", saved)
+def word_count(
+    root: str, saved: str | None = None, settings: Mapping[str, str] | None = None
+) -> StreamExecutionEnvironment:
+    env = environment("word_count", saved, settings)
     lines = env.from_source(Text(f"{root}/in"), "lines", unbounded=True).uid("lines")
     words = lines.select(word="explode(split(lower(value), '[^a-z]+'))").filter("word <> ''")
     counts = words.key_by("word").aggregate(n="count(*)")
@@ -64,6 +70,23 @@ def assert_counted(spark: SparkSession, root: str, files: int) -> None:
     expected = Counter(" ".join(LINES[:files]).split())
     assert dict(rows(spark, f"{root}/counts")) == expected
     assert Counter(word for (word,) in rows(spark, f"{root}/words")) == expected
+
+
+def test_states_continue_in_another_number_of_partitions(
+    spark: SparkSession, store: HdfsStore, root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = None
+    for number, partitions in enumerate((4, 2, 5)):
+        arrive(store, root, number)
+        monkeypatch.setattr(state_backend, "asked_partitions", lambda _, asked=partitions: asked)
+        env = word_count(root, saved, {"state.backend.type": "rocksdb"})
+        runs = Runs(env, tmp_path, spark, tries=10 * number, store=store, place=f"{root}/staging")
+        with pinned(spark, {"spark.sql.shuffle.partitions": "4"}):
+            assert tried(runs, f"run {number}") == []
+        (stream,) = known_streams(store, f"{root}/staging")
+        assert state_place(store, stream.layout.checkpoint(stream.stream_id)).partitions == partitions
+        assert_counted(spark, root, number + 1)
+        saved = save_and_reset(f"{root}/staging", f"{root}/saved-{number}", store)
 
 
 @pytest.mark.parametrize("step", [("decide", False), ("decide", True), ("finish", True)], ids=str)
@@ -91,21 +114,11 @@ def test_a_stream_continues_from_a_savepoint(spark: SparkSession, store: HdfsSto
     runs = Runs(word_count(root), tmp_path, spark, store=store, place=f"{root}/staging")
     arrive(store, root, 0)
     assert runs.run("one") == []
-    saved = savepoint(store, root)
+    saved = save_and_reset(f"{root}/staging", f"{root}/saved", store)
     arrive(store, root, 1)
     continued = Runs(word_count(root, saved), tmp_path, spark, tries=10, store=store, place=f"{root}/staging")
     assert continued.run("two") == []
     assert_counted(spark, root, 2)
-
-
-def savepoint(store: HdfsStore, root: str) -> str:
-    """Copy the checkpoint of the only stream, and reset it."""
-    (stream,) = known_streams(store, f"{root}/staging")
-    assert stream.last is not None
-    run = StagingLayout(root=stream.layout.root, identity=RunIdentity.named(stream.layout.owner, stream.last.run_id))
-    place = take_savepoint(store, stream, run, f"{root}/saved", 0.0).place
-    stream.reset(store)
-    return place
 
 
 def counting(root: str, saved: str | None = None) -> StreamExecutionEnvironment:
@@ -127,8 +140,7 @@ def test_a_function_has_its_state_again_also_from_a_savepoint(
         arrives(id)
         assert tried(runs, f"run {id}") == []
     arrives(3)
-    continued = Runs(
-        counting(root, savepoint(store, root)), tmp_path, spark, tries=10, store=store, place=f"{root}/staging"
-    )
+    saved = save_and_reset(f"{root}/staging", f"{root}/saved", store)
+    continued = Runs(counting(root, saved), tmp_path, spark, tries=10, store=store, place=f"{root}/staging")
     assert tried(continued, "run 3") == []
     assert rows(spark, f"{root}/counted") == [("a", 1, [1]), ("a", 2, [1, 2]), ("a", 3, [1, 2, 3])]

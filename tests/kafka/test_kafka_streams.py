@@ -17,8 +17,8 @@ from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.streams.batch_log import ReadSoFar
 from tests.harness.kafka_broker import Broker
 from tests.harness.position_runs import Runs
+from tests.harness.savepoints import reset, save
 from tests.lake.dying import die
-from tests.spark.streams.test_started_from_savepoints import reset, save
 
 pytestmark = pytest.mark.kafka
 FIELDS = "id INT, word STRING, at TIMESTAMP"
@@ -151,14 +151,14 @@ def test_a_savepoint_knows_the_topics_and_continues_behind_what_is_published(
     runs = Runs(declared(tmp_path, broker.servers, topic), tmp_path, spark)
     broker.send(topic, order(1), order(2, "b"))
     assert runs.run("one") == []
-    saved = save(tmp_path)
-    reset(tmp_path, "orders")
+    saved = save(f"{tmp_path}/staging")
+    reset(f"{tmp_path}/staging", "orders")
     broker.send(topic, order(3))
     env = declared(tmp_path, broker.servers, topic, config={"execution.savepoint.path": saved})
     assert Runs(env, tmp_path, spark, tries=3).run("two") == []
     assert ids(spark, tmp_path) == [1, 2, 3]
     assert counts(spark, tmp_path) == [("a", 2, 4), ("b", 1, 2)]
-    reset(tmp_path, "orders")
+    reset(f"{tmp_path}/staging", "orders")
     broker.remove(topic)
     broker.create(topic)
     broker.send(topic, *map(order, range(11, 16)))

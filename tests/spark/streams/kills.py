@@ -27,7 +27,8 @@ from tests.harness.driver_processes import Driver, wait_until_stopped
 from tests.harness.kafka_broker import Broker, running_broker
 from tests.harness.position_runs import write
 from tests.harness.postgres import PASSWORD, Postgres, running_postgres
-from tests.spark.streams.one_stream import LAKE_KINDS, POINTS
+from tests.harness.savepoints import save_and_reset
+from tests.spark.streams.one_stream import AT_ANY_TIME, LAKE_KINDS, POINTS
 
 KINDS = ("windows", "totals", "postgres", *LAKE_KINDS)
 MODULE = "tests.spark.streams.one_stream"
@@ -48,16 +49,18 @@ class Case:
     when: str
     signal: str
     files: int
+    is_moved: bool
 
     @property
     def id(self) -> str:
-        return f"{self.kind} {self.signal} {self.when} {self.point}, {self.files} files"
+        moved = ", with moved states" if self.is_moved else ""
+        return f"{self.kind} {self.signal} {self.when} {self.point}, {self.files} files{moved}"
 
 
-def cases(seed: int, count: int, kinds: Sequence[str]) -> Iterator[Case]:
+def cases(seed: int, count: int, kinds: Sequence[str], *, are_moved: bool = False) -> Iterator[Case]:
     """Return cases: each kind and point in turn, the rest by chance."""
     chance = random.Random(seed)
-    points = list(POINTS)
+    points = list(POINTS if are_moved else AT_ANY_TIME)
     for number in range(count):
         yield Case(
             number=number,
@@ -65,7 +68,8 @@ def cases(seed: int, count: int, kinds: Sequence[str]) -> Iterator[Case]:
             point=points[(number // len(kinds) + number) % len(points)],
             when=chance.choice(("before", "during", "after")),
             signal=chance.choice(("SIGKILL", "SIGKILL", "SIGSTOP")),
-            files=chance.randint(1, 4),
+            files=chance.randint(2 if are_moved else 1, 4),
+            is_moved=are_moved,
         )
 
 
@@ -99,7 +103,9 @@ def carry_out(case: Case, folder: Path, server: Postgres | None, broker: Broker 
     for file in range(case.files):
         all_rows += (new := rows_of(file, chance))
         arrive(folder, file, new, broker)
-    victim = Driver.start(MODULE, world, **{"try": 0, "point": case.point, "when": case.when, "signal": case.signal})
+        if case.is_moved and file == 0 and (wrong := _first(world)):
+            return wrong
+    victim = Driver.start(MODULE, world, **{"try": 5, "point": case.point, "when": case.when, "signal": case.signal})
     try:
         victim.hear()
         victim.tell("one")
@@ -120,6 +126,21 @@ def carry_out(case: Case, folder: Path, server: Postgres | None, broker: Broker 
     if not published:
         published = {name: _published(name, folder, server) for name in ("copy", "totals")}
     return [*wrong, *_differences(case, published, all_rows)]
+
+
+def _first(world: dict[str, Any]) -> list[str]:
+    """Let a first driver publish, and the next ones begin with its savepoint and other partitions."""
+    first = Driver.start(MODULE, world | {"partitions": 4}, **{"try": 0})
+    try:
+        first.hear()
+        first.tell("first")
+        what, failures = first.hear()
+    finally:
+        first.end()
+    if what != "ended" or failures:
+        return [f"the first driver is {what}: {failures}"]
+    world |= {"saved": save_and_reset(f"{world['folder']}/staging"), "partitions": 3}
+    return []
 
 
 def _succeed(
@@ -188,6 +209,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--source", choices=("files", "kafka"), default="files")
     parser.add_argument("--kinds", default=",".join(kind for kind in KINDS if kind not in LAKE_KINDS))
+    parser.add_argument("--moved", action="store_true", help="begin with a savepoint, and other partitions of states")
     parser.add_argument("--only", type=int, help="the case of this number only")
     arguments = parser.parse_args()
     problems = 0
@@ -195,7 +217,8 @@ def main() -> int:
         server = stack.enter_context(running_postgres())
         broker = stack.enter_context(running_broker()) if arguments.source == "kafka" else None
         os.environ[PASSWORD.variable] = server.password
-        for case in cases(arguments.seed, arguments.cases, arguments.kinds.split(",")):
+        kinds = arguments.kinds.split(",")
+        for case in cases(arguments.seed, arguments.cases, kinds, are_moved=arguments.moved):
             if arguments.only not in (None, case.number):
                 continue
             folder = Path(tempfile.mkdtemp(prefix="streams-"))

@@ -26,7 +26,7 @@ from graph_compiler.spark_runtime.connectors.lake.delta import SETTINGS
 from graph_compiler.spark_runtime.connectors.lake.iceberg_source import connect
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from graph_compiler.spark_runtime.rehearsal.local_session import local_session
-from graph_compiler.spark_runtime.streams import stream_query
+from graph_compiler.spark_runtime.streams import state_backend, stream_query
 from graph_compiler.spark_runtime.streams.batch_inputs import BatchInputs
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.store.stores import open_on_driver
@@ -39,6 +39,7 @@ COLUMNS = "id INT, word STRING, at TIMESTAMP, n INT"
 LAKE_KINDS = ("iceberg", "delta")
 LAKE_COLUMNS = {"copy": "id INT, word STRING, n INT", "totals": "word STRING, total BIGINT"}
 POINTS: dict[str, Any] = {
+    "rescale": state_backend.StateBackend,
     "open": Checkpoint,
     "check": BatchInputs,
     "prepare": SinkCommitter,
@@ -49,6 +50,8 @@ POINTS: dict[str, Any] = {
     "run_region": stream_query,
 }
 """Functions at which a driver dies or sleeps, in the order of a batch; behind the last one, Spark commits it."""
+AT_ANY_TIME = tuple(point for point in POINTS if point != "rescale")
+"""Those of a stream that does not begin with a savepoint."""
 
 
 def declared(case: Mapping[str, Any]) -> StreamExecutionEnvironment:
@@ -58,6 +61,10 @@ def declared(case: Mapping[str, Any]) -> StreamExecutionEnvironment:
     """
     kind = case["kind"]
     config = {"execution.runtime-mode": "AUTOMATIC"}
+    if (saved := case.get("saved")) is not None:
+        config |= {"execution.savepoint.path": saved}
+    if case.get("partitions"):
+        config |= {"state.backend.type": "rocksdb"}
     if case.get("continuous"):
         config |= {"execution.continuous": "true", "execution.checkpointing.interval": "200"}
     env = StreamExecutionEnvironment(f"stream_{kind}", config=config)
@@ -126,6 +133,8 @@ def main() -> None:
     case = json.loads(sys.argv[1])
     is_lake = case["kind"] in LAKE_KINDS
     settings = {"spark.databricks.delta.snapshotPartitions": "1", **SETTINGS} if is_lake else {}
+    if (partitions := case.get("partitions")) is not None:
+        settings = {**settings, "spark.sql.shuffle.partitions": str(partitions)}
     with local_session({"spark.ui.showConsoleProgress": "false", **settings}) as spark:
         open_on_driver()
         if is_lake:

@@ -12,16 +12,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler import Json, KeyedProcessFunction, Parquet, StreamExecutionEnvironment
-from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.spark_runtime import executor_probe
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from graph_compiler.spark_runtime.streams import stream_query
 from graph_compiler.staging.publications.ledger import Ledger
-from graph_compiler.staging.store.local_store import LocalStore
-from graph_compiler.staging.streams.checkpoint import known_streams
-from graph_compiler.staging.streams.savepoints import take_savepoint
 from tests.harness.position_runs import Runs, tried, write
+from tests.harness.savepoints import save_and_reset
 from tests.lake.dying import die
 from tests.spark.streams.process_functions import TYPES, Counts, Forgetful, Keeper, Reminders, Visits, Wrong
 
@@ -167,12 +163,7 @@ def test_a_state_continues_from_a_savepoint_with_its_files_elsewhere(tmp_path: P
     assert spark.conf.get(PROVIDER) == before, "only the query has it"
     (offsets,) = (tmp_path / "staging").glob(".streams/*/*/checkpoint/offsets/0")
     assert "RocksDB" in json.loads(offsets.read_text().splitlines()[1])["conf"][PROVIDER]
-    store = LocalStore()
-    (stream,) = known_streams(store, str(tmp_path / "staging"))
-    assert stream.last is not None
-    run = StagingLayout(root=stream.layout.root, identity=RunIdentity.named(stream.layout.owner, stream.last.run_id))
-    place = take_savepoint(store, stream, run, str(tmp_path / "saved"), 0.0).place
-    stream.reset(store)
+    place = save_and_reset(f"{tmp_path}/staging", f"{tmp_path}/saved")
     arrive(tmp_path, 1, [(3, "a", 0)])
     continued = Runs(counting(tmp_path, saved=place, also=True), tmp_path, spark, tries=10)
     assert tried(continued, "two") == []

@@ -14,8 +14,8 @@ from graph_compiler.spark_runtime.streams import stream_query
 from graph_compiler.spark_runtime.streams.batch_inputs import BatchInputs
 from graph_compiler.staging.publications.ledger import Ledger
 from tests.harness.position_runs import Runs
+from tests.harness.savepoints import save_and_reset
 from tests.lake.dying import die
-from tests.spark.streams.test_started_from_savepoints import reset, save
 
 pytestmark = [pytest.mark.spark, pytest.mark.ci]
 Rows = list[tuple[Any, ...]]
@@ -102,8 +102,7 @@ def test_another_start_is_refused_and_continued_by_a_savepoint(tmp_path: Path, s
     runs.env = numbers(tmp_path, Rate(2, start="2030-01-01"))
     (failure,) = runs.run("two")
     assert "its start is 2030-01-01T00:00:00+00:00, and was 2024-01-01T10:00:00+00:00 when the stream began" in failure
-    path = save(tmp_path)
-    reset(tmp_path, "numbers")
+    path = save_and_reset(f"{tmp_path}/staging")
     runs.env = numbers(tmp_path, Rate(2, start="2030-01-01"), {"execution.savepoint.path": path})
     assert runs.run("three") == []
     assert [value for value, _ in rows(spark, tmp_path)] == [0, 1, 2, 3]

@@ -16,16 +16,14 @@ from graph_compiler import (
     StreamExecutionEnvironment,
     TumblingEventTimeWindows,
 )
-from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.spark_runtime.streams import state_backend
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.streams.batch_log import state_place
 from graph_compiler.staging.streams.checkpoint import known_streams
-from graph_compiler.staging.streams.savepoints import take_savepoint
 from tests.harness.position_runs import Runs, tried, write
+from tests.harness.savepoints import reset, save, save_and_reset
 from tests.lake.dying import die
 from tests.spark.streams.process_functions import Visits
 
@@ -107,15 +105,6 @@ def published(spark: SparkSession, folder: Path) -> list[str]:
     return sorted(str(row) for row in spark.read.parquet(f"{folder}/out").collect())
 
 
-def save_and_reset(folder: Path) -> str:
-    (stream,) = known_streams(STORE, str(folder / "staging"))
-    assert stream.last is not None
-    run = StagingLayout(root=stream.layout.root, identity=RunIdentity.named(stream.layout.owner, stream.last.run_id))
-    place = take_savepoint(STORE, stream, run, None, 0.0).place
-    stream.reset(STORE)
-    return place
-
-
 def partitions(folder: Path) -> int | None:
     (stream,) = known_streams(STORE, str(folder / "staging"))
     return state_place(STORE, stream.layout.checkpoint(stream.stream_id)).partitions
@@ -160,7 +149,7 @@ def test_states_continue_in_another_number_of_partitions(
         assert tried(runs, f"{number}") == []
         assert partitions(scaled) == (asked if can_rescale(spark) else NUMBERS[0])
         assert published(spark, scaled) == published(spark, plain)
-        saved = save_and_reset(scaled)
+        saved = save_and_reset(f"{scaled}/staging")
     assert len(published(spark, scaled)) > 5
 
 
@@ -172,7 +161,7 @@ def test_a_driver_that_dies_while_states_are_moved_has_changed_nothing(
     arrive(tmp_path, 0)
     asks(4)
     assert Runs(declared(tmp_path, totals), tmp_path, spark).run("one") == []
-    saved = save_and_reset(tmp_path)
+    saved = save_and_reset(f"{tmp_path}/staging")
     arrive(tmp_path, 1)
     asks(3)
     runs = Runs(declared(tmp_path, totals, saved), tmp_path, spark, tries=9)
@@ -194,13 +183,10 @@ def test_the_batch_behind_moved_states_is_not_appended_again(
     asks(4)
     runs = Runs(declared(tmp_path, windows), tmp_path, spark)
     assert runs.run("one") == []
-    (stream,) = known_streams(STORE, str(tmp_path / "staging"))
-    run = StagingLayout(root=stream.layout.root, identity=RunIdentity.named("visits", "one"))
-    saved = take_savepoint(STORE, stream, run, None, 0.0).place
+    saved = save(f"{tmp_path}/staging")
     arrive(tmp_path, 1)
     assert runs.run("two") == []
-    (stream,) = known_streams(STORE, str(tmp_path / "staging"))
-    stream.reset(STORE)
+    reset(f"{tmp_path}/staging")
     before = published(spark, tmp_path)
     asks(3)
     (failure,) = Runs(declared(tmp_path, windows, saved), tmp_path, spark, tries=9).run("three")
@@ -214,7 +200,7 @@ def test_states_in_memory_keep_their_number_and_it_is_said(
     arrive(tmp_path, 0)
     asks(4)
     assert Runs(declared(tmp_path, totals, backend="hashmap"), tmp_path, spark).run("one") == []
-    saved = save_and_reset(tmp_path)
+    saved = save_and_reset(f"{tmp_path}/staging")
     asks(3)
     arrive(tmp_path, 1)
     assert Runs(declared(tmp_path, totals, saved, backend="rocksdb"), tmp_path, spark, tries=9).run("two") == []

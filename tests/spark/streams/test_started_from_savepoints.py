@@ -8,18 +8,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler import Jdbc, Json, Parquet, StreamExecutionEnvironment, Text, TumblingEventTimeWindows
-from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.streams import savepoints
-from graph_compiler.staging.streams.checkpoint import known_streams
-from graph_compiler.staging.streams.savepoints import take_savepoint
 from tests.harness.position_runs import Runs, write
 from tests.harness.postgres import PASSWORD, Postgres
+from tests.harness.savepoints import reset, save
 from tests.lake.dying import die
 
 pytestmark = [pytest.mark.spark, pytest.mark.ci]
-STORE = LocalStore()
 Arrive = Callable[[str, str], None]
 
 
@@ -62,25 +57,13 @@ def rows(spark: SparkSession, folder: Path | str) -> list[tuple[Any, ...]]:
     return sorted(map(tuple, spark.read.parquet(str(folder)).collect()), key=repr)
 
 
-def save(folder: Path) -> str:
-    (stream,) = known_streams(STORE, str(folder / "staging"))
-    assert stream.last is not None
-    run = StagingLayout(root=stream.layout.root, identity=RunIdentity.named(stream.layout.owner, stream.last.run_id))
-    return take_savepoint(STORE, stream, run, None, 0.0).place
-
-
-def reset(folder: Path, owner: str = "word_count") -> None:
-    for stream in known_streams(STORE, str(folder / "staging"), owner):
-        stream.reset(STORE)
-
-
 def test_a_stream_continues_where_the_savepoint_is(tmp_path: Path, spark: SparkSession, arrive: Arrive) -> None:
     runs = Runs(declared(tmp_path), tmp_path, spark)
     for name, text in (("one", "a\nb\na\n"), ("two", "b\n")):
         arrive(name, text)
         assert runs.run(name) == []
-    saved = save(tmp_path)
-    reset(tmp_path)
+    saved = save(f"{tmp_path}/staging")
+    reset(f"{tmp_path}/staging", "word_count")
     arrive("three", "a\nc\n")
     again = Runs(declared(tmp_path, saved=saved), tmp_path, spark, tries=9)
     assert again.run("three") == []
@@ -100,11 +83,11 @@ def test_what_was_published_behind_a_savepoint_is_not_appended_again(
     runs = Runs(declared(tmp_path), tmp_path, spark)
     arrive("one", "a\nb\na\n")
     assert runs.run("one") == []
-    saved = save(tmp_path)
+    saved = save(f"{tmp_path}/staging")
     for name, text in (("two", "b\n"), ("three", "d\n")):
         arrive(name, text)
         assert runs.run(name) == []
-    reset(tmp_path)
+    reset(f"{tmp_path}/staging", "word_count")
     arrive("four", "a\n")
     (failure,) = Runs(declared(tmp_path, saved=saved), tmp_path, spark, tries=9).run("four")
     assert f"its target {tmp_path}/words has batch 2, and the savepoint {saved} is behind batch 0" in failure
@@ -135,10 +118,10 @@ def test_rows_that_were_taken_out_of_the_target_may_be_appended_again(
     runs = copies()
     arrive("one", "a\n")
     assert runs.run("one") == []
-    saved = save(tmp_path)
+    saved = save(f"{tmp_path}/staging")
     arrive("two", "b\n")
     assert runs.run("two") == []
-    reset(tmp_path)
+    reset(f"{tmp_path}/staging", "word_count")
     again = copies(saved)
     (failure,) = again.run("three")
     assert "has batch 1, and the savepoint" in failure
@@ -154,7 +137,7 @@ def test_rows_that_were_taken_out_of_the_target_may_be_appended_again(
 def test_targets_with_ledgers_elsewhere_are_refused(tmp_path: Path, spark: SparkSession, arrive: Arrive) -> None:
     arrive("one", "a\n")
     assert Runs(declared(tmp_path), tmp_path, spark).run("one") == []
-    saved = save(tmp_path)
+    saved = save(f"{tmp_path}/staging")
     arrive("two", "b\n")
     root = str(tmp_path / "moved")
     moved = Runs(declared(tmp_path, saved=saved), tmp_path, spark, tries=9, place=root)
@@ -173,7 +156,7 @@ def test_a_stream_that_continues_does_not_share_a_target_with_its_copy(
     runs = Runs(declared(tmp_path), tmp_path, spark)
     arrive("one", "a\n")
     assert runs.run("one") == []
-    saved = save(tmp_path)
+    saved = save(f"{tmp_path}/staging")
     arrive("two", "b\n")
     copy = declared(tmp_path, saved=saved, name="copy")
     (failure,) = Runs(copy, tmp_path, spark, tries=9).run("two")
@@ -187,12 +170,12 @@ def test_a_pipeline_that_drops_its_state_continues_with_the_offsets(
 ) -> None:
     arrive("one", "a\nb\n")
     assert Runs(declared(tmp_path), tmp_path, spark).run("one") == []
-    saved = save(tmp_path)
+    saved = save(f"{tmp_path}/staging")
     arrive("two", "c\n")
     (failure,) = Runs(declared(tmp_path, counts=False), tmp_path, spark, tries=9).run("two")
     assert "'Aggregate' is not in the pipeline any more" in failure
     assert "--allow-non-restored-state" in failure
-    reset(tmp_path)
+    reset(f"{tmp_path}/staging", "word_count")
     (failure,) = Runs(declared(tmp_path, counts=False, saved=saved), tmp_path, spark, tries=19).run("two")
     assert "execution.savepoint.ignore-unclaimed-state" in failure
     without = Runs(declared(tmp_path, counts=False, saved=saved, unclaimed=True), tmp_path, spark, tries=29)
@@ -231,11 +214,11 @@ def test_the_order_of_declaration_does_not_mix_up_states(tmp_path: Path, spark: 
 def test_one_state_of_two_is_dropped(tmp_path: Path, spark: SparkSession, left: str) -> None:
     write(tmp_path / "in" / "1.json", {"a": "x", "b": "y"}, {"a": "x", "b": "z"})
     assert Runs(two_totals(tmp_path, "ab"), tmp_path, spark).run("one") == []
-    saved = save(tmp_path)
+    saved = save(f"{tmp_path}/staging")
     write(tmp_path / "in" / "2.json", {"a": "x", "b": "y"})
     (failure,) = Runs(two_totals(tmp_path, left), tmp_path, spark, tries=9).run("two")
     assert "is not in the pipeline any more" in failure
-    reset(tmp_path, "totals")
+    reset(f"{tmp_path}/staging", "totals")
     one = Runs(two_totals(tmp_path, left, saved, unclaimed=True), tmp_path, spark, tries=19)
     assert one.run("two") == []
     write(tmp_path / "in" / "3.json", {"a": "x", "b": "z"})
@@ -251,12 +234,12 @@ def test_a_sink_that_reads_the_source_again_is_added_by_a_savepoint(
 ) -> None:
     arrive("one", "a\nb\na\n")
     assert Runs(declared(tmp_path, words=""), tmp_path, spark).run("one") == []
-    saved = save(tmp_path)
+    saved = save(f"{tmp_path}/staging")
     arrive("two", "a\n")
     (failure,) = Runs(declared(tmp_path), tmp_path, spark, tries=9).run("two")
     assert "its sources have other places in the query, or other branches read them" in failure
     assert "--from-savepoint PATH`" in failure
-    reset(tmp_path)
+    reset(f"{tmp_path}/staging", "word_count")
     both = Runs(declared(tmp_path, saved=saved), tmp_path, spark, tries=19)
     for name in ("two", "three"):
         assert both.run(name) == []
@@ -282,11 +265,11 @@ def test_sources_in_another_order_are_not_mixed_up(tmp_path: Path, spark: SparkS
         write(tmp_path / name / "1.json", {"id": 1})
     assert Runs(united("lr"), tmp_path, spark).run("one") == []
     write(tmp_path / "l" / "2.json", {"id": 2})
-    saved = save(tmp_path)
+    saved = save(f"{tmp_path}/staging")
     if selects:
         (failure,) = Runs(united("rl"), tmp_path, spark, tries=9).run("two")
         assert "its sources have other places in the query" in failure
-        reset(tmp_path, "united")
+        reset(f"{tmp_path}/staging", "united")
     again = Runs(united("rl", saved if selects else None), tmp_path, spark, tries=19)
     assert again.run("two") == []
     write(tmp_path / "r" / "3.json", {"id": 3})
@@ -300,8 +283,8 @@ def test_a_driver_that_dies_when_it_begins(
 ) -> None:
     arrive("one", "a\n")
     assert Runs(declared(tmp_path), tmp_path, spark).run("one") == []
-    saved = save(tmp_path)
-    reset(tmp_path)
+    saved = save(f"{tmp_path}/staging")
+    reset(f"{tmp_path}/staging", "word_count")
     arrive("two", "a\nb\n")
     again = Runs(declared(tmp_path, saved=saved), tmp_path, spark, tries=9)
     die(monkeypatch, savepoints, place, after=after)
@@ -336,8 +319,8 @@ def test_windows_with_late_rows_continue_at_another_place(tmp_path: Path, spark:
     runs = Runs(windows(), tmp_path, spark)
     arrive("1.json", (1, 1), (2, 2))
     assert runs.run("one") == []
-    saved = save(tmp_path)
-    reset(tmp_path, "windows")
+    saved = save(f"{tmp_path}/staging")
+    reset(f"{tmp_path}/staging", "windows")
     arrive("2.json", (4, 2), (8, 9))
     later = Runs(windows(saved=saved, copies=True), tmp_path, spark, tries=3)
     assert later.run("two") == []
