@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from graph_compiler.spark_runtime.spark_internals.java import look_for_numpy_only_if_loaded
+from graph_compiler.spark_runtime.spark_internals.java import ease_java_calls
 
 if __name__ == "__main__":
-    look_for_numpy_only_if_loaded()
+    ease_java_calls()
     SparkSession.builder.appName("empty_task").getOrCreate().stop()

@@ -38,9 +38,9 @@ print("collector:", beans[0].getName())
 DRIVER = """
 import sys
 from graph_compiler.spark_runtime import main
-from graph_compiler.spark_runtime.spark_internals.java import look_for_numpy_only_if_loaded
+from graph_compiler.spark_runtime.spark_internals.java import ease_java_calls
 import pyspark
-look_for_numpy_only_if_loaded()
+ease_java_calls()
 spark = pyspark.sql.SparkSession.builder.getOrCreate()
 spark.range(10).count()
 print(pyspark.__file__, sorted({"pandas", "numpy"} & sys.modules.keys()))

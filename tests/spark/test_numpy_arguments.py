@@ -6,17 +6,18 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from py4j import protocol
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # as every PySpark program writes it
 from pyspark.sql.types import NumpyArrayConverter, NumpyScalarConverter
 
-from graph_compiler.spark_runtime.spark_internals.java import lit, look_for_numpy_only_if_loaded
+from graph_compiler.spark_runtime.spark_internals.java import ease_java_calls, java_class, lit
 
 pytestmark = pytest.mark.spark
 
 
 def test_values_of_numpy_are_passed(spark: SparkSession) -> None:
-    look_for_numpy_only_if_loaded()
+    ease_java_calls()
     assert NumpyScalarConverter().can_convert(np.int64(3))
     assert NumpyArrayConverter().can_convert(np.array([1.5]))
     assert not NumpyScalarConverter().can_convert(3)
@@ -24,8 +25,20 @@ def test_values_of_numpy_are_passed(spark: SparkSession) -> None:
     assert tuple(row) == (3, [1.5])
 
 
+def test_plain_values_are_passed_as_they_are(spark: SparkSession) -> None:
+    ease_java_calls()
+    ease_java_calls()
+    first, *others = protocol.INPUT_CONVERTER
+    values = {"ä\n": "ä\n", "": "", 7: "7", -1: "-1", 2**40: "1099511627776", True: "true", 1.5: "1.5", None: "null"}
+    assert all(first.can_convert(value) and first.convert(value, None) is value for value in values)
+    assert not any(map(first.can_convert, (np.int64(3), np.str_("a"), date(2013, 1, 1), b"a", ["a"], {"a": 1})))
+    assert type(first) not in map(type, others), "once"
+    objects = java_class(spark, "java.util.Objects")
+    assert [objects.toString(value) for value in values] == [*values.values()]
+
+
 def test_nothing_is_a_value_of_numpy_while_that_is_not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    look_for_numpy_only_if_loaded()
+    ease_java_calls()
     monkeypatch.delitem(sys.modules, "numpy")
     monkeypatch.delitem(sys.modules, "pyspark.testing.utils", raising=False)
     assert not NumpyScalarConverter().can_convert(3)
@@ -34,7 +47,7 @@ def test_nothing_is_a_value_of_numpy_while_that_is_not_loaded(monkeypatch: pytes
 
 
 def test_constants_are_made_without_numpy(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    look_for_numpy_only_if_loaded()
+    ease_java_calls()
     monkeypatch.delitem(sys.modules, "numpy")
     monkeypatch.delitem(sys.modules, "pyspark.testing.utils", raising=False)
     values = [1, 2.5, "a", True, None, Decimal("1.50"), date(2013, 1, 1)]

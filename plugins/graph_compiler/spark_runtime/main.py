@@ -57,7 +57,7 @@ from graph_compiler.spark_runtime.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.secret_values import hide_options, redact, redacted_failure
 from graph_compiler.spark_runtime.spark_internals.java import (
     application_settings,
-    look_for_numpy_only_if_loaded,
+    ease_java_calls,
     stop_left_context,
     submitted_conf,
 )
@@ -149,7 +149,7 @@ def session(task: TaskDeploymentDescriptor) -> SparkSession:
     pin_process()
     if RESIDENT in os.environ:
         stop_left_context()
-    look_for_numpy_only_if_loaded()
+    ease_java_calls()
     submitted = dict(submitted_conf().getAll())
     check_jvm(submitted)
     if (zone := host_zone()) is not None:

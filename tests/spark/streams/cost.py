@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.spark_runtime.rehearsal.local_session import local_session
+from graph_compiler.spark_runtime.spark_internals.java import ease_java_calls
 from tests.end_to_end.conftest import Home
 from tests.harness.cpu_pairs import Way, adopt_orphans, compared, cpu, cpu_of_children
 from tests.harness.position_runs import Runs
@@ -146,6 +147,7 @@ def main() -> None:
         local_session({"spark.ui.showConsoleProgress": "false"}) as spark,
     ):
         spark.sparkContext.setLogLevel("ERROR")
+        ease_java_calls()  # as each driver does
         for format in ("parquet", "csv"):
             root = Path(folder, format)
             print(json.dumps(compare(spark, format, asked.rows, asked.batches, asked.pairs, root)), flush=True)

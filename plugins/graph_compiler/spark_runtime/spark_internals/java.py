@@ -16,6 +16,7 @@ from enum import Enum
 from functools import cache, wraps
 from typing import Any
 
+from py4j import protocol
 from py4j.java_gateway import JavaClass
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark import SparkConf, SparkContext
@@ -32,6 +33,7 @@ __all__ = [
     "application_settings",
     "condition_message",
     "connected_jvm",
+    "ease_java_calls",
     "hadoop_configuration",
     "is_java_instance",
     "is_spark_throwable",
@@ -43,7 +45,6 @@ __all__ = [
     "java_identity",
     "java_property",
     "lit",
-    "look_for_numpy_only_if_loaded",
     "once_for_context",
     "read_in_parts",
     "scala_map",
@@ -294,14 +295,30 @@ class ChangingNumber:
         self._numbers.setLong(0, number)
 
 
-def look_for_numpy_only_if_loaded() -> None:
-    """Keep pyspark from importing pandas for constants and calls to the JVM; what another version has not is left out.
+class _PlainValues:
+    """A converter of py4j that leaves plain values as they are: it asks eleven others about each otherwise."""
 
-    `lit`, which many of its functions call, and py4j's converters for NumPy (4.0 to 4.3) look whether NumPy is
+    _kinds = frozenset({str, bool, int, float, type(None)})
+
+    def can_convert(self, value: object) -> bool:
+        """Whether it is one, and not of a class of its own, such as a number of NumPy."""
+        return type(value) in self._kinds
+
+    def convert(self, value: object, _client: object) -> object:
+        """Return it."""
+        return value
+
+
+def ease_java_calls() -> None:
+    """Let calls to the JVM take less time: py4j looks at values once, and pyspark imports no pandas for them.
+
+    `lit`, which many of pyspark's functions call, and its converters for NumPy (4.0 to 4.3) look whether NumPy is
     installed, and import pyspark's test utilities for that, which import pandas: 0.8 CPU seconds at the start of every
-    application. What has not been imported has made no value.
+    application. What has not been imported has made no value. What another version has not is left out.
     """
     builtin.lit = lit
+    if not any(isinstance(each, _PlainValues) for each in protocol.INPUT_CONVERTER):
+        protocol.register_input_converter(_PlainValues(), prepend=True)
     for name in _NUMPY_CONVERTERS:
         converter = getattr(types, name, None)
         asks = getattr(converter, "can_convert", None)
