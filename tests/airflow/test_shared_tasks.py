@@ -320,3 +320,12 @@ def test_what_is_no_savepoint_fails_the_run(savepoint: object, tmp_path: Path, m
 
     with pytest.raises(AirflowFailException, match="was triggered with the savepoint .*\n  allowed: "):
         execute(of_stream(tmp_path), monkeypatch, lambda _: None, conf={"graph_compiler": {"savepoint": savepoint}})
+
+
+def test_a_savepoint_for_a_pipeline_without_a_stream_fails_the_run(
+    operator: "DeploymentTaskOperator", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow.sdk.exceptions import AirflowFailException
+
+    with pytest.raises(AirflowFailException, match="none of its sources is unbounded\n  allowed: "):
+        execute(operator, monkeypatch, lambda _: None, conf={"graph_compiler": {"savepoint": SAVED}})

@@ -11,6 +11,7 @@ from airflow.sdk.exceptions import AirflowFailException
 from graph_compiler.airflow_backend.run_identities import identity_of_task
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.declaration.connectors.file_uris import staging_place
+from graph_compiler.declaration.operators import Source
 from graph_compiler.declaration.parameters.parameter import RUN_DATE
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.windows import Flush
@@ -110,10 +111,15 @@ def _from_start(context: Context) -> bool:
 def _savepoint(pipeline: Pipeline, context: Context) -> SavepointRestoreSettings | None:
     """Return the savepoint with which the run was triggered: `{"graph_compiler": {"savepoint": {"path": "/…"}}}`.
 
-    Raises AirflowFailException if it is none.
+    Raises AirflowFailException if it is none, or if the pipeline has no stream, and would ignore it.
     """
     if (found := _asked(context).get("savepoint")) is None:
         return None
+    if not any(isinstance(each.operator, Source) and each.operator.unbounded for each in pipeline.operators):
+        raise AirflowFailException(
+            f"pipeline '{pipeline.name}': the run was triggered with the savepoint {found!r}, and none of its sources "
+            "is unbounded\n  allowed: a savepoint for a pipeline with a stream"
+        )
     known = {each.name for each in fields(SavepointRestoreSettings)}
     path = found.get("path") if isinstance(found, dict) and found.keys() <= known else None
     place = staging_place(path) if isinstance(path, str) else None
