@@ -202,5 +202,5 @@ def _new_parquet_opener(spark: SparkSession) -> Callable[[str], Any]:
     reader = java_class(spark, "org.apache.parquet.hadoop.ParquetFileReader")
     configuration = hadoop_configuration(spark)
     options = java_class(spark, "org.apache.parquet.HadoopReadOptions").builder(configuration).build()
-    open_reader, from_path = reader.open, input_file.fromPath  # py4j asks the JVM for each name anew
+    open_reader, from_path = reader.open, input_file.fromPath  # py4j asks for each name again
     return lambda name: open_reader(from_path(hadoop_path(name), configuration), options)
