@@ -81,7 +81,7 @@ def once_for_context(spark: SparkSession, name: str, make: Callable[[], Any]) ->
 
 
 def application_settings(spark: SparkSession) -> Mapping[str, str]:
-    """Return the settings of the application: they stay as they were when it began. pyspark asks for all of them each time."""
+    """Return the settings of the application: those that it began with. pyspark asks for each of them again."""
     found: Mapping[str, str] = once_for_context(spark, "conf", lambda: dict(spark.sparkContext.getConf().getAll()))
     return found
 
