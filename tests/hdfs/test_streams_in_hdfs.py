@@ -89,7 +89,7 @@ def test_states_continue_in_another_number_of_partitions(
         saved = save_and_reset(f"{root}/staging", f"{root}/saved-{number}", store)
 
 
-@pytest.mark.parametrize("step", [("decide", False), ("decide", True), ("finish", True)], ids=str)
+@pytest.mark.parametrize("step", [("decide", False), ("decide", True), ("finish", True)], ids="{0[0]}-{0[1]}".format)
 def test_a_driver_that_dies_in_a_batch_publishes_it_once(
     spark: SparkSession,
     store: HdfsStore,
