@@ -23,6 +23,8 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import Column, SparkSession, types
 from pyspark.sql.functions import builtin
 
+from graph_compiler.deployment.documents.wire import PLAIN
+
 __all__ = [
     "ChangingNumber",
     "JavaClass",
@@ -296,13 +298,11 @@ class ChangingNumber:
 
 
 class _PlainValues:
-    """A converter of py4j that leaves plain values as they are: it asks eleven others about each otherwise."""
-
-    _kinds = frozenset({str, bool, int, float, type(None)})
+    """A converter of py4j that leaves plain values as they are: else it asks all others about each."""
 
     def can_convert(self, value: object) -> bool:
         """Whether it is one, and not of a class of its own, such as a number of NumPy."""
-        return type(value) in self._kinds
+        return type(value) in PLAIN
 
     def convert(self, value: object, _client: object) -> object:
         """Return it."""
