@@ -61,6 +61,7 @@ _LATENESS = "leave it out: a window is published once. max_out_of_orderness wait
 _MARKED = 'on rows that never end, `assign_timestamps_and_watermarks("at", max_out_of_orderness="5 minutes")`'
 _WATERMARKS = f"{_MARKED}; a batch has all its rows, and needs none"
 _WITHIN_WATERMARK = f'{_MARKED}, then `deduplicate("id")`'
+_LATE_ROWS = '`key_by("country").window(TumblingEventTimeWindows("at", "1 hour")).side_output_late_data("late")`'
 _WINDOWS = '`key_by("country").window(TumblingEventTimeWindows("at", "1 hour")).aggregate(n="count(*)")`'
 _WINDOW_ALL = '`window_all(TumblingEventTimeWindows("at", "1 hour")).aggregate(n="count(*)")`'
 _ROW_OF_MOST = '`deduplicate("country", order_by="amount DESC")`'
@@ -411,7 +412,7 @@ _PYFLINK: Mapping[str, str] = {
     "co_group": "`connect(other).transform(function)`, with an importable function of two DataFrames",
     "equal_to": '`join(other, on="id")`',
     "evictor": _LATENESS,
-    "side_output_late_data": 'call it on windows: `window(…).side_output_late_data("late")`, before aggregate',
+    "side_output_late_data": f"call it on windows, before aggregate: {_LATE_ROWS}",
     "trigger": _LATENESS,
 }
 """For each name of PyFlink that no other table has."""
