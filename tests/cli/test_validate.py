@@ -74,7 +74,7 @@ def test_success_is_reported(project: Path) -> None:
     done = validate()
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout.splitlines()[0] == "2 pipelines checked, nothing wrong"
-    assert "whether types fit" in done.stdout
+    assert "not checked: whether Spark can read the SQL" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,11 @@ def test_what_was_looked_up_is_counted(project: Path) -> None:
     (project / "pipelines" / "right.py").write_text(text.format(name="right", more=""))
     put(project, "unknown", HEAD + 'rows.filter("x > 1").sink_to(Parquet("/out/{name}"))\n')
     assert "columns: 1 of 2 were looked up; sources need schema= for the others" in validate().stdout
-    columns = [each["columns"] for each in json.loads(validate("--json").stdout)["pipelines"]]
-    assert columns == [{"checked": 1, "unknown": 0}, {"checked": 0, "unknown": 1}]
+    put(project, "typed", HEAD + 'rows.filter("x > 1").with_columns(y="x + z").sink_to(Parquet("/out/{name}"))\n')
+    assert "types: those of 3 of 4 expressions are known without Spark" in validate().stdout
+    found = json.loads(validate("--json").stdout)["pipelines"]
+    assert [each["columns"] for each in found][:2] == [{"checked": 1, "unknown": 0}, {"checked": 0, "unknown": 2}]
+    assert [each["types"] for each in found][:2] == [{"known": 1, "unknown": 0}, {"known": 1, "unknown": 1}]
 
 
 @pytest.mark.parametrize("path", ["good", "pipelines.good", "pipelines/good.py", "pipelines"])
@@ -190,6 +193,7 @@ def test_the_document_has_every_problem_and_nothing_a_module_prints(project: Pat
         "warnings": [],
         "stores": [],
         "columns": {"checked": 0, "unknown": 0},
+        "types": {"known": 0, "unknown": 0},
         "tables": [],
     }
     assert (wrong["pipeline"], wrong["file"]) == ("wrong", "pipelines/wrong.py")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graph_compiler import Csv, DataStream, Parquet, StreamExecutionEnvironment, TumblingEventTimeWindows
-from graph_compiler.compiler.checks.column_checks import ColumnVerdict, judge_columns
+from graph_compiler.compiler.checks.column_checks import ColumnVerdict, judge_columns, misspelled_functions
 
 ORDERS = "id BIGINT, customer INT, amount DECIMAL(9, 2), at TIMESTAMP, `unit price` DOUBLE"
 
@@ -118,3 +118,45 @@ def test_names_of_awkward_columns_and_other_cases_are_found() -> None:
     declared = Declared()
     found = declared.judged(declared.orders.select(price="`Unit Price` * 2", again="price + ID"))
     assert (found.problems, found.unknown) == ((), 0)
+
+
+def test_types_that_do_not_fit_are_found_where_they_are_known() -> None:
+    declared = Declared()
+    steps = declared.orders.with_columns(day="CAST(at AS DATE)", twice="amount * 2").name("steps")
+    late = steps.filter("day > 5 AND twice > 5").name("late")
+    joined = late.join(declared.customers, condition="left.customer = right.customer AND right.name > left.day")
+    found = declared.judged(joined.name("joined"), steps.key_by("day").aggregate(total="sum(day)").name("total"))
+    assert words(found) == [
+        "late: 'day > 5': a comparison does not take DATE with INT",
+        "total: 'sum(day)': sum does not take DATE",
+    ]
+    first = found.problems[0]
+    assert first.allowed == "DATE with STRING, DATE, TIMESTAMP and TIMESTAMP_NTZ"
+    assert first.declared_at is not None
+    assert (found.typed, found.untyped) == (3, 2)  # not known: amount * 2, and what compares it
+
+
+def test_a_name_of_another_type_on_each_side_has_no_type() -> None:
+    declared = Declared()
+    other = declared.env.from_source(Csv("/in/other", schema="amount STRING, code INT"), "other")
+    both = declared.orders.join(other, condition="amount > 5 AND right.amount LIKE 'a%' AND NOT left.amount")
+    assert words(declared.judged(both.name("both"))) == ["both: 'NOT left.amount': NOT does not take DECIMAL(9,2)"]
+
+
+def test_names_of_the_operators_own_columns_may_have_each_type() -> None:
+    declared = Declared()
+    found = declared.judged(declared.orders.with_columns(id="at", later="id + INTERVAL 1 DAY"))
+    assert found.problems == ()
+
+
+def test_a_misspelled_function_is_a_warning() -> None:
+    declared = Declared()
+    declared.orders.with_columns(
+        a="uper('x')", b="my_own_function(id)", c="CASE WHEN true THEN lenght('x') END"
+    ).sink_to(Parquet("/out"))
+    found = list(misspelled_functions(declared.env.pipeline()))
+    assert [problem.message for problem in found] == [
+        "Spark has no function 'uper', which \"uper('x')\" calls",
+        "Spark has no function 'lenght', which \"CASE WHEN true THEN lenght('x') END\" calls",
+    ]
+    assert found[0].hint == "did you mean 'upper', unless you register it"

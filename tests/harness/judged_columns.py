@@ -12,15 +12,17 @@ from pyspark.sql import DataFrame
 from graph_compiler.compiler.checks.column_checks import unknown_columns
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.declaration.operators.known_columns import Columns, Known, KnownColumn, common
+from graph_compiler.declaration.sql_types.spark_types import type_of_text
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
 from graph_compiler.extensions import is_foreign
+from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.connectors.source import MISFIT
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
 
 
 @pytest.fixture(autouse=True)
 def columns_are_judged_rightly() -> Iterator[None]:
-    """Check in all tests of a folder that no column is reported as missing that Spark finds."""
+    """Check in all tests of a folder that Spark accepts what is accepted, and that known types are Spark's."""
     with judging_columns() as wrong:
         yield
     assert not wrong, "\n".join(wrong)
@@ -56,8 +58,14 @@ def _wrong(evaluation: RegionEvaluation, operator: OperatorDescriptor, rows: Dat
     for problem in (problem for found in looks for problem in found or ()):
         yield f"{operator.name}: {problem.message}; Spark accepts it"
     known = None if isinstance(kind, Sink) else kind.columns_after(inputs)
-    if known is not None and {each.name.lower() for each in known} != {each.name.lower() for each in _columns(rows)}:
+    if known is None:
+        return
+    found = {each.name.lower(): each.type for each in _columns(rows)}
+    if {each.name.lower() for each in known} != set(found):
         yield f"{operator.name}: it is said to have {known}, and has {rows.schema.simpleString()}"
+    for each in known:
+        if each.type is not None and each.type != found.get(each.name.lower(), each.type):
+            yield f"{operator.name}: its column {each} is said to be {each.type}, and is {found[each.name.lower()]}"
 
 
 def _inputs(evaluation: RegionEvaluation, operator: OperatorDescriptor) -> list[Known]:
@@ -70,4 +78,5 @@ def _inputs(evaluation: RegionEvaluation, operator: OperatorDescriptor) -> list[
 
 
 def _columns(rows: DataFrame) -> Columns:
-    return tuple(KnownColumn(name) for name in rows.columns if name != MISFIT)
+    fields = (field for field in rows.schema if field.name != MISFIT)
+    return tuple(KnownColumn(field.name, type_of_text(type_words(field.dataType))) for field in fields)

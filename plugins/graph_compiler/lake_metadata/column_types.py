@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from graph_compiler.declaration.connectors.connector import ChangeKind
-from graph_compiler.declaration.operators.known_columns import Columns, type_of_text
+from graph_compiler.declaration.operators.known_columns import Columns
 from graph_compiler.declaration.sql_text import Token, name_at, tokens_of
+from graph_compiler.declaration.sql_types.spark_types import type_of_text
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import quoted
 

@@ -30,7 +30,7 @@ from graph_compiler.options.modes import DeploymentOptions
 from graph_compiler.projects.pipeline_files import files_below, find_pipeline, load_declared, nothing_declared
 from graph_compiler.staging.publications.places import SinkPlace, find_own_folder_problems, own_folders
 
-_ONLY_SPARK_KNOWS = "whether types fit, and Spark can read the SQL; graph-compiler dry-run NAME asks Spark"
+_ONLY_SPARK_KNOWS = "whether Spark can read the SQL; graph-compiler dry-run NAME asks Spark"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +125,7 @@ def verdicts_json(verdicts: Iterable[FileVerdict]) -> Json:
                 "warnings": [_problem_json(warning) for warning in verdict.warnings],
                 "stores": list(verdict.stores),
                 "columns": {"checked": verdict.columns.checked, "unknown": verdict.columns.unknown},
+                "types": {"known": verdict.columns.typed, "unknown": verdict.columns.untyped},
                 "tables": [_table_json(look) for look in verdict.tables],
             }
             for verdict in verdicts
@@ -215,6 +216,9 @@ def _show(verdicts: Sequence[FileVerdict], *, live: bool) -> None:
         looked = sum(verdict.columns.checked for verdict in verdicts)
         if unknown := sum(verdict.columns.unknown for verdict in verdicts):
             typer.echo(f"columns: {looked} of {looked + unknown} were looked up; sources need schema= for the others")
+        typed = sum(verdict.columns.typed for verdict in verdicts)
+        if untyped := sum(verdict.columns.untyped for verdict in verdicts):
+            typer.echo(f"types: those of {typed} of {typed + untyped} expressions are known without Spark")
         typer.echo(f"not checked: {_ONLY_SPARK_KNOWS}")
     if live:
         _show_tables(verdicts, err=bool(broken))

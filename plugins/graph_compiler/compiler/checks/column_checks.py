@@ -13,14 +13,18 @@ from graph_compiler.compiler.checks.named_columns import LEFT, RIGHT, NamedColum
 from graph_compiler.declaration.call_checks import located
 from graph_compiler.declaration.operators import Operator, Sink
 from graph_compiler.declaration.operators.column_uses import ColumnUse
-from graph_compiler.declaration.operators.known_columns import Known, common, type_of_expression
+from graph_compiler.declaration.operators.known_columns import Known, common, types_by_name
 from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.sql_types.inference import ColumnTypes, type_of_node, type_refusals
+from graph_compiler.declaration.sql_types.spark_functions import function_names
+from graph_compiler.declaration.sql_types.syntax import SqlNode, calls_in, tree_of
 from graph_compiler.declaration.transformations import (
     PartitionTransformation,
     PhysicalTransformation,
     SideOutputTransformation,
     Transformation,
     UnionTransformation,
+    problem_at,
 )
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import did_you_mean, listing, shown
@@ -76,11 +80,16 @@ def _output(
 
 @dataclass(frozen=True, slots=True)
 class ColumnVerdict:
-    """What a look at all columns found; `checked` and `unknown` count names and expressions."""
+    """What a look at all columns found.
+
+    `checked` and `unknown` count names and expressions, `typed` and `untyped` expressions whose type is (not) known.
+    """
 
     problems: tuple[Problem, ...] = ()
     checked: int = 0
     unknown: int = 0
+    typed: int = 0
+    untyped: int = 0
 
 
 NOTHING_KNOWN = ColumnVerdict()
@@ -94,11 +103,31 @@ def judge_columns(pipeline: Pipeline) -> ColumnVerdict:
         for operator in pipeline.operators
         for found in unknown_columns(operator.operator, given[operator.id])
     ]
+    types = [
+        _type(use, given[operator.id])
+        for operator in pipeline.operators
+        for use in operator.operator.columns_used()
+        if not use.is_name
+    ]
     return ColumnVerdict(
         problems=tuple(located(operator, problem) for operator, found in looks for problem in found or ()),
         checked=sum(found is not None for _, found in looks),
         unknown=sum(found is None for _, found in looks),
+        typed=sum(type is not None for type in types),
+        untyped=types.count(None),
     )
+
+
+def misspelled_functions(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find functions that Spark does not have, and whose names are close to one that it has."""
+    for operator in pipeline.operators:
+        for use in operator.operator.columns_used():
+            node = None if use.is_name else tree_of(use.text)
+            for name in dict.fromkeys(call.function for call in calls_in(node)) if node else ():
+                known = function_names()
+                if name.islower() and name not in known and (hint := did_you_mean(name, known)):
+                    message = f"Spark has no function '{name}', which {shown(use.text)} calls"
+                    yield problem_at(operator, message, hint=f"{hint[:-1]}, unless you register it")
 
 
 def unknown_columns(operator: Operator, inputs: Sequence[Known]) -> Iterator[Sequence[Problem] | None]:
@@ -109,7 +138,7 @@ def unknown_columns(operator: Operator, inputs: Sequence[Known]) -> Iterator[Seq
 
 def _problems(use: ColumnUse, inputs: Sequence[Known]) -> list[Problem] | None:
     """Return the problems of what is read, None if it is not certain what that is."""
-    known = [inputs[number] if number < len(inputs) else None for number in use.inputs]
+    known = _read_by(use, inputs)
     named = (NamedColumn(use.text),) if use.is_name else columns_in(use.text)
     if named is None or None in known:
         return None
@@ -122,12 +151,36 @@ def _problems(use: ColumnUse, inputs: Sequence[Known]) -> list[Problem] | None:
         taken = {name.lower() for name in (*names, *use.also)}
         if column.name.lower() not in taken:
             found.append(_missing(use, column, names))
-    if use.is_condition and not found and len(known) == 1:
-        kind = type_of_expression(use.text, known[0] or ())
-        if kind not in (None, "BOOLEAN"):
-            message = f"its condition {shown(use.text)} is {kind}"
-            found.append(Problem(message=message, allowed="a condition, which is BOOLEAN"))
+    if not found and not use.is_name and (node := tree_of(use.text)) is not None:
+        found += _of_types(node, use, _types_for(use, known))
     return found
+
+
+def _read_by(use: ColumnUse, inputs: Sequence[Known]) -> list[Known]:
+    return [inputs[number] if number < len(inputs) else None for number in use.inputs]
+
+
+def _types_for(use: ColumnUse, read: Sequence[Known]) -> ColumnTypes:
+    """Return the types of what an expression may read; names of its operator's own columns may have each type."""
+    known = [each or () for each in read]
+    types = {**types_by_name(*known), **dict.fromkeys(name.lower() for name in use.also)}
+    sides = {side: types_by_name(known[number]) for side, number in _SIDES.items() if number < len(known)}
+    return ColumnTypes(types, sides)
+
+
+def _type(use: ColumnUse, inputs: Sequence[Known]) -> str | None:
+    node = tree_of(use.text)
+    return None if node is None else type_of_node(node, _types_for(use, _read_by(use, inputs)))
+
+
+def _of_types(node: SqlNode, use: ColumnUse, columns: ColumnTypes) -> Iterator[Problem]:
+    """Yield what Spark refuses because of types."""
+    found = list(type_refusals(node, columns))
+    yield from found
+    kind = type_of_node(node, columns)
+    if use.is_condition and not found and kind not in (None, "BOOLEAN"):
+        message = f"its condition {shown(use.text)} is {kind}"
+        yield Problem(message=message, allowed="a condition, which is BOOLEAN")
 
 
 def _missing(use: ColumnUse, column: NamedColumn, names: Sequence[str]) -> Problem:

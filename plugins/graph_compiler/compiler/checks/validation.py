@@ -21,7 +21,7 @@ from graph_compiler.compiler.checks import (
     structure_checks,
     time_checks,
 )
-from graph_compiler.compiler.checks.column_checks import judge_columns
+from graph_compiler.compiler.checks.column_checks import judge_columns, misspelled_functions
 from graph_compiler.compiler.checks.operator_checks import wrong_types
 from graph_compiler.declaration.pipeline import IncompletePipelineError, Pipeline
 from graph_compiler.errors import InvalidPipelineError, Problem
@@ -81,6 +81,7 @@ WARNINGS: Checks = (
     structure_checks.unread_streams,
     connector_checks.overwritten_increments,
     time_checks.weeks,
+    misspelled_functions,
 )
 """What a pipeline may do, but its author may not have intended; it is never refused for it."""
 OPTION_WARNINGS: tuple[Callable[[Pipeline, PipelineOptions], Iterator[Problem]], ...] = (

@@ -8,13 +8,12 @@ Operators say in `columns_after` which columns they return. What is not certain 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TypeAlias
 
 from graph_compiler.declaration.sql_text import Token, name_at, tokens_of
+from graph_compiler.declaration.sql_types.spark_types import type_of_text
 from graph_compiler.errors import Problem
 
 
@@ -34,21 +33,7 @@ Columns: TypeAlias = tuple[KnownColumn, ...]
 Known: TypeAlias = "Columns | None"
 """Columns in their order, None if they are unknown."""
 
-_SAME = {
-    **dict.fromkeys(("INTEGER",), "INT"),
-    **dict.fromkeys(("LONG",), "BIGINT"),
-    **dict.fromkeys(("SHORT",), "SMALLINT"),
-    **dict.fromkeys(("BYTE",), "TINYINT"),
-    **dict.fromkeys(("REAL",), "FLOAT"),
-    **dict.fromkeys(("TIMESTAMP_LTZ",), "TIMESTAMP"),
-    **dict.fromkeys(("DECIMAL", "DEC", "NUMERIC"), "DECIMAL(10,0)"),
-}
-_DECIMAL = re.compile(r"(?:DECIMAL|DEC|NUMERIC)\((\d+)(?:,(\d+))?\)")
 _AFTER_TYPE = frozenset({"NOT", "COMMENT", "DEFAULT", "GENERATED"})
-_WHOLE = frozenset({"TINYINT", "SMALLINT", "INT", "BIGINT"})
-_REAL = frozenset({"FLOAT", "DOUBLE"})
-_LOGICAL = frozenset("= < > AND OR NOT IS LIKE ILIKE RLIKE IN BETWEEN".split())  # noqa: SIM905  # shorter
-_OTHER_GRAMMAR = frozenset({"CASE", "->", "|>", "?"})
 _OPENING, _CLOSING = "([<", ")]>"
 
 
@@ -69,18 +54,6 @@ def columns_of_schema(schema: str | None) -> Known:
     return tuple(found)
 
 
-def type_of_text(text: str) -> str:
-    """Return a type in one form: `decimal( 9, 2 )` is DECIMAL(9,2). Types with fields stay as they are written."""
-    one_line = " ".join(text.split())
-    if "<" in one_line:
-        return one_line
-    plain = one_line.upper().replace(" (", "(").replace("( ", "(").replace(" )", ")")
-    plain = plain.replace(", ", ",").replace(" ,", ",")
-    if decimal := _DECIMAL.fullmatch(plain):
-        return f"DECIMAL({decimal[1]},{decimal[2] or 0})"
-    return _SAME.get(plain, plain)
-
-
 def named_columns(columns: Iterable[tuple[str, str]], known: Known) -> Columns:
     """Return columns by name and expression, over the columns that are known."""
     return tuple(KnownColumn(name, type_of_expression(text, known or ())) for name, text in columns)
@@ -88,13 +61,21 @@ def named_columns(columns: Iterable[tuple[str, str]], known: Known) -> Columns:
 
 def type_of_expression(text: str, known: Columns) -> str | None:
     """Return the type of an expression over columns, None if it is not certain."""
-    tokens = tokens_of(text)
-    if not tokens or "${" in text:
-        return None
-    if len(tokens) == 1:
-        return _type_of_word(tokens[0], known)
-    called = _type_of_call(tokens, text, known)
-    return called or ("BOOLEAN" if _is_condition(tokens) else None)
+    # Here: drivers import this module, and ask for no type.
+    from graph_compiler.declaration.sql_types.inference import ColumnTypes, type_of_node
+    from graph_compiler.declaration.sql_types.syntax import tree_of
+
+    node = tree_of(text)
+    return None if node is None else type_of_node(node, ColumnTypes(types_by_name(known)))
+
+
+def types_by_name(*inputs: Columns) -> Mapping[str, str | None]:
+    """Return the types of columns by names in lower case; None where two inputs have other types for one name."""
+    found: dict[str, str | None] = {}
+    for column in (column for columns in inputs for column in columns):
+        name = column.name.lower()
+        found[name] = column.type if found.get(name, column.type) == column.type else None
+    return found
 
 
 def type_of(name: str, known: Columns) -> str | None:
@@ -151,81 +132,6 @@ def _split(tokens: Sequence[Token]) -> list[list[Token]]:
         else:
             parts[-1].append(token)
     return parts
-
-
-def _type_of_word(token: Token, known: Columns) -> str | None:
-    if token.is_quoted:
-        text = token.text
-        is_name = text.startswith("`")
-        return type_of(text[1:-1].replace("``", "`"), known) if is_name else "STRING"
-    if token.text in ("TRUE", "FALSE"):
-        return "BOOLEAN"
-    return type_of(token.text, known)
-
-
-def _type_of_call(tokens: Sequence[Token], text: str, known: Columns) -> str | None:
-    """Return the type of a whole text that is one call: of CAST, or of a common aggregate."""
-    word, *rest = tokens
-    inside = rest[1:-1]
-    if not rest or rest[0].text != "(" or _end_of_brackets(rest) != len(rest) - 1 or not inside:
-        return None
-    if word.text == "CAST":
-        depths = list(_depths(inside))
-        places = [n for n, each in enumerate(inside) if each.text == "AS" and depths[n] == 0]
-        if len(places) != 1 or places[0] == len(inside) - 1:
-            return None
-        return type_of_text(text[inside[places[0] + 1].start : inside[-1].end])
-    if word.text == "COUNT":
-        return "BIGINT"
-    return _type_of_aggregate(word.text, _type_of_column(inside, known))
-
-
-def _type_of_column(tokens: Sequence[Token], known: Columns) -> str | None:
-    return _type_of_word(tokens[0], known) if len(tokens) == 1 else None
-
-
-def _type_of_aggregate(name: str, kind: str | None) -> str | None:
-    if kind is None:
-        return None
-    if name in ("MIN", "MAX"):
-        return kind
-    if name == "SUM" and kind in _WHOLE:
-        return "BIGINT"
-    if name == "SUM" and (decimal := _DECIMAL.fullmatch(kind)):
-        return f"DECIMAL({min(38, int(decimal[1]) + 10)},{decimal[2]})"
-    is_double = kind in _REAL or (name != "SUM" and kind in _WHOLE)
-    return "DOUBLE" if name in ("SUM", "AVG", "MEAN") and is_double else None
-
-
-def _is_condition(tokens: Sequence[Token]) -> bool:
-    """Whether an expression compares, or combines conditions, and does nothing with the result."""
-    plain = ["" if token.is_quoted else token.text for token in tokens]
-    if _OTHER_GRAMMAR & set(plain) or any(
-        one.end == other.start and one.text + other.text in ("->", ">>", "<<", "=>", "::")
-        for one, other in pairwise(tokens)
-    ):
-        return False
-    outside = [text for text, depth in zip(plain, _depths(tokens), strict=True) if depth == 0]
-    return bool(_LOGICAL & set(outside))
-
-
-def _depths(tokens: Sequence[Token]) -> Iterable[int]:
-    """Yield in how many round and square brackets each token is; a bracket is in its own."""
-    depth = 0
-    for token in tokens:
-        opens = not token.is_quoted and token.text in "(["
-        closes = not token.is_quoted and token.text in ")]"
-        depth += opens
-        yield depth
-        depth -= closes
-
-
-def _end_of_brackets(tokens: Sequence[Token]) -> int | None:
-    """Return the place of the bracket that closes the first one."""
-    for place, depth in enumerate(_depths(tokens)):
-        if depth == 1 and not tokens[place].is_quoted and tokens[place].text == ")":
-            return place
-    return None
 
 
 def names_twice(names: Sequence[str]) -> Iterator[Problem]:

@@ -10,13 +10,8 @@ from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.column_uses import ColumnUse, computed, named
-from graph_compiler.declaration.operators.known_columns import (
-    Known,
-    KnownColumn,
-    named_columns,
-    names_twice,
-    type_of_text,
-)
+from graph_compiler.declaration.operators.known_columns import Known, KnownColumn, named_columns, names_twice
+from graph_compiler.declaration.sql_types.spark_types import type_of_text
 from graph_compiler.declaration.windows import duration_of, wrong_interval
 from graph_compiler.errors import Problem
 

@@ -1,0 +1,1 @@
+"""Types of SQL expressions, as far as they are certain without Spark."""
