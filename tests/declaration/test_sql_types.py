@@ -12,7 +12,7 @@ from graph_compiler.declaration.sql_types.syntax import UNKNOWN, SqlCall, SqlLit
 
 SCHEMA = (
     "id INT, n BIGINT, d DECIMAL(10,2), x DOUBLE, name STRING, day DATE, at TIMESTAMP, ok BOOLEAN, raw BINARY, "
-    "tags ARRAY<STRING>, prices MAP<STRING, INT>, whole STRUCT<a: INT>, odd VARIANT"
+    "tags ARRAY<STRING>, prices MAP<STRING, INT>, whole STRUCT<a: INT>, odd VARIANT, all INT"
 )
 COLUMNS = ColumnTypes(types_by_name(columns_of_schema(SCHEMA) or ()))
 TYPES = {
@@ -36,6 +36,8 @@ TYPES = {
     "3000000000": "BIGINT",
     "1e3": "DOUBLE",
     "2S": "SMALLINT",
+    "DOUBLE(all)": "DOUBLE",
+    "count(ALL id)": None,
     "DATE '2026-01-01'": "DATE",
     "X'1F'": "BINARY",
     "name LIKE 'a!%' ESCAPE '!'": "BOOLEAN",

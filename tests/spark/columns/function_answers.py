@@ -269,6 +269,15 @@ def claims_of(document: Mapping[str, Any]) -> Iterator[Claim]:
             yield from (Claim(name, int(count), letters, kind) for letters, kind in returned.items())
 
 
+def text_of(document: Mapping[str, Any]) -> str:
+    """Return a document as text, with a line for each function."""
+    lines = (
+        f"{json.dumps(name)}:{json.dumps(document[name], separators=(',', ':'), sort_keys=True)}"
+        for name in sorted(document)
+    )
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
 def main() -> None:
     """Write the facts anew, or keep those that the Spark at hand confirms."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -288,7 +297,7 @@ def main() -> None:
             claims = [claim for claim in claims if claim not in is_other]
             print(mode, len(is_other), "facts are other;", spark.asked, "questions", flush=True)
         names = there | {name for name, fact in before.items() if "arguments" in fact}
-    FACTS.write_text(json.dumps(packed(sorted(names), claims), separators=(",", ":"), sort_keys=True), encoding="utf-8")
+    FACTS.write_text(text_of(packed(sorted(names), claims)), encoding="utf-8")
 
 
 if __name__ == "__main__":

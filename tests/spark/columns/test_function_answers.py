@@ -20,7 +20,7 @@ from graph_compiler.declaration.sql_types.spark_types import type_of_text
 from graph_compiler.declaration.sql_types.syntax import tree_of
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from tests.declaration.test_sql_types import REFUSED, SCHEMA, TYPES
-from tests.spark.columns.function_answers import MODES, OPERATORS, Claim, Spark, claims_of
+from tests.spark.columns.function_answers import MODES, OPERATORS, Claim, Spark, claims_of, packed, text_of
 
 pytestmark = [pytest.mark.spark]
 EACH = 61
@@ -61,6 +61,11 @@ def test_a_wrong_fact_is_found(asked: Spark) -> None:
         Claim("+", 2, "II", "DOUBLE"),
     ]
     assert [claim for claim in wrong if asked.holds(claim)] == []
+
+
+def test_the_file_is_what_its_facts_make() -> None:
+    facts = json.loads(FACTS.read_text())
+    assert text_of(packed(function_names(), claims_of(facts))) == FACTS.read_text()
 
 
 def test_each_function_of_spark_is_known(asked: Spark) -> None:

@@ -352,8 +352,13 @@ class _Reader:
             self._place += 1
             self._expect(")")
             return [UNKNOWN]
-        if self._word() in ("DISTINCT", "ALL"):
+        is_all = self._word() == "ALL"
+        if self._word() == "DISTINCT" or is_all:
             self._place += 1
+            if self._word() in (")", ","):  # a column of that name
+                self._place -= 1
+            elif is_all:  # before a sign, it may be a column, too
+                raise ValueError
         return self._listed(")")
 
     def _listed(self, end: str) -> list[SqlNode]:
