@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph_compiler.declaration.operators.known_columns import columns_of_schema, types_by_name
+from graph_compiler.declaration.operators.known_columns import columns_of_schema, type_of_expression, types_by_name
 from graph_compiler.declaration.sql_types.inference import ColumnTypes, type_of_node, type_refusals
 from graph_compiler.declaration.sql_types.syntax import UNKNOWN, SqlCall, SqlLiteral, SqlName, calls_in, tree_of
 
@@ -134,6 +134,11 @@ def test_parts_in_another_grammar_may_have_each_type(text: str) -> None:
     found = tree_of(f"{text} = 1")
     assert isinstance(found, SqlCall)
     assert found.arguments == (UNKNOWN, SqlLiteral("INT"))
+
+
+@pytest.mark.parametrize("text", ["(" * 2000 + "id" + ")" * 2000, " OR ".join(["id = 1"] * 3000), "-" * 2000 + "id"])
+def test_a_very_long_expression_may_have_each_type(text: str) -> None:
+    assert type_of_expression(text, columns_of_schema(SCHEMA) or ()) is None
 
 
 def test_operators_bind_as_in_spark() -> None:

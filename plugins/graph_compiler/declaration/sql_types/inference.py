@@ -14,7 +14,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from graph_compiler.declaration.sql_types.spark_functions import SparkFunction, spark_function
-from graph_compiler.declaration.sql_types.syntax import UNKNOWN, SqlCall, SqlCast, SqlLiteral, SqlName, SqlNode
+from graph_compiler.declaration.sql_types.syntax import (
+    UNKNOWN,
+    SqlCall,
+    SqlCast,
+    SqlLiteral,
+    SqlName,
+    SqlNode,
+    parts_of,
+)
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import counted, listing, shown
 
@@ -48,16 +56,12 @@ def type_of_node(node: SqlNode, columns: ColumnTypes) -> str | None:
         case SqlName():
             return columns.of(node)
         case SqlCall(function=name, arguments=arguments):
-            return (
-                "BOOLEAN"
-                if name in _CONDITIONS
-                else _returned(name, [type_of_node(each, columns) for each in arguments])
-            )
+            return _returned(name, [type_of_node(each, columns) for each in arguments])
 
 
 def _returned(name: str, types: Sequence[str | None]) -> str | None:
-    if name == "count":
-        return "BIGINT"
+    if name in _CONDITIONS or name == "count":
+        return "BOOLEAN" if name in _CONDITIONS else "BIGINT"
     if (name in _ONE_OF_ALL and len(types) == 1) or (name == "CASE" and len(set(types)) == 1):
         return types[0]
     if name == "sum" and types[0] and (decimal := _DECIMAL.fullmatch(types[0])):
@@ -68,13 +72,9 @@ def _returned(name: str, types: Sequence[str | None]) -> str | None:
 
 def type_refusals(node: SqlNode, columns: ColumnTypes) -> Iterator[Problem]:
     """Yield what Spark refuses in an expression: of calls in each other, the inner ones."""
-    inside: Sequence[SqlNode] = ()
-    if isinstance(node, SqlCast):
-        inside = (node.value,)
-    elif isinstance(node, SqlCall):
-        is_of_null = node.function == "[]" and node.arguments[0] == UNKNOWN  # Spark does not look at an index of NULL
-        inside = () if is_of_null else (*node.arguments, *node.also)
-    found = [problem for each in inside for problem in type_refusals(each, columns)]
+    if isinstance(node, SqlCall) and node.function == "[]" and node.arguments[0] == UNKNOWN:
+        return  # it may be NULL, of which Spark looks at no index
+    found = [problem for each in parts_of(node) for problem in type_refusals(each, columns)]
     yield from dict.fromkeys(found)
     if isinstance(node, SqlCall) and not found and (function := spark_function(node.function)) is not None:
         types = [type_of_node(each, columns) for each in node.arguments]

@@ -70,22 +70,40 @@ def tree_of(text: str) -> SqlNode | None:
     try:
         found = reader.expression(0)
         reader.skip_alias_or_order()
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    return found if reader.is_at_end else None
+    return found if reader.is_at_end and _is_shallow(found) else None
+
+
+def _is_shallow(node: SqlNode) -> bool:
+    """Whether no call is in too many others, so that functions may call themselves for each part."""
+    level: list[SqlNode] = [node]
+    for _ in range(_DEEPEST):
+        level = [inner for each in level for inner in parts_of(each)]
+        if not level:
+            return True
+    return False
+
+
+def parts_of(node: SqlNode) -> tuple[SqlNode, ...]:
+    """Return the expressions directly in one."""
+    match node:
+        case SqlCast(value=value):
+            return (value,)
+        case SqlCall(arguments=arguments, also=also):
+            return (*arguments, *also)
+    return ()
 
 
 def calls_in(node: SqlNode) -> Iterator[SqlCall]:
     """Yield the calls in an expression, operators included."""
-    match node:
-        case SqlCast(value=value):
-            yield from calls_in(value)
-        case SqlCall(arguments=arguments, also=also):
-            yield node
-            for each in (*arguments, *also):
-                yield from calls_in(each)
+    if isinstance(node, SqlCall):
+        yield node
+    for each in parts_of(node):
+        yield from calls_in(each)
 
 
+_DEEPEST = 100
 _OR, _AND, _NOT, _COMPARED, _BIT_OR, _BIT_XOR, _BIT_AND, _ADDED, _MULTIPLIED, _SIGNED = range(1, 11)
 _BINARY = {
     "OR": _OR,
