@@ -21,7 +21,7 @@ from graph_compiler.declaration.sql_types.syntax import (
     SqlLiteral,
     SqlName,
     SqlNode,
-    parts_of,
+    inner_nodes,
 )
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import counted, listing, shown
@@ -74,7 +74,7 @@ def type_refusals(node: SqlNode, columns: ColumnTypes) -> Iterator[Problem]:
     """Yield what Spark refuses in an expression: of calls in each other, the inner ones."""
     if isinstance(node, SqlCall) and node.function == "[]" and node.arguments[0] == UNKNOWN:
         return  # it may be NULL, of which Spark looks at no index
-    found = [problem for each in parts_of(node) for problem in type_refusals(each, columns)]
+    found = [problem for each in inner_nodes(node) for problem in type_refusals(each, columns)]
     yield from dict.fromkeys(found)
     if isinstance(node, SqlCall) and not found and (function := spark_function(node.function)) is not None:
         types = [type_of_node(each, columns) for each in node.arguments]

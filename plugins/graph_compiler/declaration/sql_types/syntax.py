@@ -79,13 +79,13 @@ def _is_shallow(node: SqlNode) -> bool:
     """Whether no call is in too many others, so that functions may call themselves for each part."""
     level: list[SqlNode] = [node]
     for _ in range(_DEEPEST):
-        level = [inner for each in level for inner in parts_of(each)]
+        level = [inner for each in level for inner in inner_nodes(each)]
         if not level:
             return True
     return False
 
 
-def parts_of(node: SqlNode) -> tuple[SqlNode, ...]:
+def inner_nodes(node: SqlNode) -> tuple[SqlNode, ...]:
     """Return the expressions directly in one."""
     match node:
         case SqlCast(value=value):
@@ -99,7 +99,7 @@ def calls_in(node: SqlNode) -> Iterator[SqlCall]:
     """Yield the calls in an expression, operators included."""
     if isinstance(node, SqlCall):
         yield node
-    for each in parts_of(node):
+    for each in inner_nodes(node):
         yield from calls_in(each)
 
 
