@@ -143,6 +143,14 @@ def test_a_name_of_another_type_on_each_side_has_no_type() -> None:
     assert words(declared.judged(both.name("both"))) == ["both: 'NOT left.amount': NOT does not take DECIMAL(9,2)"]
 
 
+def test_paired_columns_of_other_types_are_found() -> None:
+    declared = Declared()
+    joined = declared.orders.join(declared.customers, on={"at": "customer", "id": "name"}).name("joined")
+    assert words(declared.judged(joined)) == [
+        "joined: 'left.at = right.customer': a comparison does not take TIMESTAMP with INT"
+    ]
+
+
 def test_names_of_the_operators_own_columns_may_have_each_type() -> None:
     declared = Declared()
     found = declared.judged(declared.orders.with_columns(id="at", later="id + INTERVAL 1 DAY"))

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from graph_compiler.compiler.checks.named_columns import LEFT, RIGHT, NamedColumn, columns_in
 from graph_compiler.declaration.call_checks import located
-from graph_compiler.declaration.operators import Operator, Sink
+from graph_compiler.declaration.operators import IntervalJoin, Join, Operator, Sink
 from graph_compiler.declaration.operators.column_uses import ColumnUse
 from graph_compiler.declaration.operators.known_columns import Known, common, types_by_name
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.sql_types.inference import ColumnTypes, type_of_node, type_refusals
 from graph_compiler.declaration.sql_types.spark_functions import function_names
-from graph_compiler.declaration.sql_types.syntax import SqlNode, calls_in, tree_of
+from graph_compiler.declaration.sql_types.syntax import SqlCall, SqlName, SqlNode, calls_in, tree_of
 from graph_compiler.declaration.transformations import (
     PartitionTransformation,
     PhysicalTransformation,
@@ -134,6 +134,16 @@ def unknown_columns(operator: Operator, inputs: Sequence[Known]) -> Iterator[Seq
     """Yield the problems of each name and expression that an operator reads; None if they are not certain."""
     for use in operator.columns_used():
         yield _problems(use, inputs)
+    if isinstance(operator, Join | IntervalJoin) and (found := list(_pairs_of_other_types(operator.on, inputs))):
+        yield found
+
+
+def _pairs_of_other_types(on: Sequence[tuple[str, str]], inputs: Sequence[Known]) -> Iterator[Problem]:
+    """Yield the paired columns of a join that Spark does not compare."""
+    types = ColumnTypes({}, {side: types_by_name(inputs[number] or ()) for side, number in _SIDES.items()})
+    for one, other in on:
+        pair = (SqlName(one, LEFT), SqlName(other, RIGHT))
+        yield from type_refusals(SqlCall("=", pair, f"{LEFT}.{one} = {RIGHT}.{other}"), types)
 
 
 def _problems(use: ColumnUse, inputs: Sequence[Known]) -> list[Problem] | None:
