@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from graph_compiler.spark_runtime.spark_internals.java import java_class
 
 _TICKS = os.sysconf("SC_CLK_TCK")
-_WARM_UP = 2
+WARM_UP = 2
 _SET_CHILD_SUBREAPER = 36
 
 
@@ -51,12 +51,12 @@ def cpu_of_children() -> float:
 def compared(cpu: Callable[[], float], plain: Way, ours: Way, pairs: int) -> dict[str, object]:
     """Return the CPU of both ways in pairs, which take turns in who is first, and the ratios."""
     seconds: dict[str, list[float]] = {plain.name: [], ours.name: []}
-    for number in range(pairs + _WARM_UP):
+    for number in range(pairs + WARM_UP):
         for way in (plain, ours) if number % 2 else (ours, plain):
             before = cpu()
             way.does(number)
             seconds[way.name].append(cpu() - before)
-    of_plain, of_ours = (seconds[way.name][_WARM_UP:] for way in (plain, ours))
+    of_plain, of_ours = (seconds[way.name][WARM_UP:] for way in (plain, ours))
     ratios = [ours / plain for plain, ours in zip(of_plain, of_ours, strict=True)]
     return {
         "plain": round(statistics.median(of_plain), 2),
