@@ -167,4 +167,4 @@ def test_a_misspelled_function_is_a_warning() -> None:
         "Spark has no function 'uper', which \"uper('x')\" calls",
         "Spark has no function 'lenght', which \"CASE WHEN true THEN lenght('x') END\" calls",
     ]
-    assert found[0].hint == "did you mean 'upper', unless you register it"
+    assert found[0].hint == "did you mean 'upper'? If you register it, leave it as it is"

@@ -87,8 +87,9 @@ def test_what_may_stand_there_is_said() -> None:
 
     assert allowed("date_add(day, n)") == "DATE with INT and STRING"
     assert allowed("ok AND id") == "BOOLEAN with BOOLEAN and STRING"
-    assert allowed("upper(name, name)") == "1"
-    assert allowed("greatest(id)") == "2 or more"
+    assert allowed("upper(name, name)") == "1 argument"
+    assert allowed("round(x, 1, 2)") == "1 or 2 arguments"
+    assert allowed("greatest(id)") == "2 or more arguments"
     assert allowed("NOT id") == "BOOLEAN and STRING"
 
 

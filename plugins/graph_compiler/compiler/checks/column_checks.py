@@ -127,7 +127,7 @@ def misspelled_functions(pipeline: Pipeline) -> Iterator[Problem]:
                 known = function_names()
                 if name.islower() and name not in known and (hint := did_you_mean(name, known)):
                     message = f"Spark has no function '{name}', which {shown(use.text)} calls"
-                    yield problem_at(operator, message, hint=f"{hint[:-1]}, unless you register it")
+                    yield problem_at(operator, message, hint=f"{hint} If you register it, leave it as it is")
 
 
 def unknown_columns(operator: Operator, inputs: Sequence[Known]) -> Iterator[Sequence[Problem] | None]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from graph_compiler.declaration.sql_types.spark_types import NAMES, SAMPLED, letter_of
+from graph_compiler.identifiers import counted
 
 FACTS = Path(__file__).with_name("spark_functions.json")
 _READ: Mapping[str, Mapping[str, Any]] = json.loads(FACTS.read_text(encoding="utf-8"))
@@ -45,8 +46,9 @@ class SparkFunction:
     def counts_words(self) -> str:
         """The numbers of arguments that it may have, as text."""
         if self.counts[-1] == MOST_TRIED:
-            return f"{self.counts[0]} or more"
-        return " or ".join(map(str, self.counts))
+            return f"{self.counts[0]} or more arguments"
+        *rest, last = self.counts
+        return " or ".join([*map(str, rest), counted(last, "argument")])
 
     def may_have(self, count: int) -> bool:
         """Whether it may be called with this number of arguments; operators may, and more than were tried."""
