@@ -15,7 +15,7 @@ from graph_compiler.declaration.operators.known_columns import Columns, Known, K
 from graph_compiler.declaration.sql_types.spark_types import type_of_text
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
 from graph_compiler.extensions import is_foreign
-from graph_compiler.spark_runtime.columns.declared_schema import type_words
+from graph_compiler.spark_runtime.columns.declared_schema import parse_schema, type_words
 from graph_compiler.spark_runtime.connectors.source import MISFIT
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
 
@@ -64,7 +64,8 @@ def _wrong(evaluation: RegionEvaluation, operator: OperatorDescriptor, rows: Dat
     if {each.name.lower() for each in known} != set(found):
         yield f"{operator.name}: it is said to have {known}, and has {rows.schema.simpleString()}"
     for each in known:
-        if each.type is not None and each.type != found.get(each.name.lower(), each.type):
+        its = found.get(each.name.lower())
+        if each.type and its and each.type != its and _as_spark_writes(each.type) != its:
             yield f"{operator.name}: its column {each} is said to be {each.type}, and is {found[each.name.lower()]}"
 
 
@@ -75,6 +76,11 @@ def _inputs(evaluation: RegionEvaluation, operator: OperatorDescriptor) -> list[
         rows = evaluation._rows(edge, None) if here is None else here
         found.setdefault(edge.type_number, []).append(_columns(rows))
     return [common(each) for each in found.values()]
+
+
+def _as_spark_writes(kind: str) -> str:
+    (field,) = parse_schema(f"it {kind}")
+    return type_of_text(type_words(field.dataType))
 
 
 def _columns(rows: DataFrame) -> Columns:
