@@ -8,6 +8,7 @@ Spark is started and nothing is new, against a run that copies one row.
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -32,6 +33,8 @@ COLUMNS = (
     "id BIGINT, customer BIGINT, item STRING, amount INT, price DECIMAL(12, 2), at TIMESTAMP, day DATE, "
     "returned BOOLEAN"
 )
+_FIRST = 1_767_225_600
+"""When the first file has arrived."""
 _ONE_FILE = {"maxFilesPerTrigger": "1"}
 
 
@@ -99,8 +102,11 @@ def compare(spark: SparkSession, query: Query, rows: int, batches: int, pairs: i
 
     def arrive(way: str, number: int) -> None:
         for batch in range(batches):
-            file = files[(number * batches + batch) % len(files)]
-            shutil.copy(file, root / way / "in" / f"{number:03}-{batch:03}{file.suffix}")
+            place = number * batches + batch
+            file = files[place % len(files)]
+            arrived = root / way / "in" / f"{place:05}{file.suffix}"
+            shutil.copy(file, arrived)
+            os.utime(arrived, (_FIRST + place, _FIRST + place))  # Spark reads files by their times
 
     def plain(number: int) -> None:
         arrive("plain", number)
