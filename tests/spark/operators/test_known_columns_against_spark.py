@@ -31,7 +31,8 @@ from graph_compiler.declaration.operators import (
     UnionByName,
     WithColumns,
 )
-from graph_compiler.declaration.operators.known_columns import columns_of_schema, type_of_text
+from graph_compiler.declaration.operators.known_columns import columns_of_schema
+from graph_compiler.declaration.sql_types.spark_types import type_of_text
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema, type_words
 from graph_compiler.spark_runtime.operators.scope import Scope, main_output
 from tests.declaration.test_known_columns import EXPRESSIONS
