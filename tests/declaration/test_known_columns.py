@@ -12,6 +12,7 @@ from graph_compiler.declaration.operators.known_columns import (
     common,
     joined,
     type_of_expression,
+    types_by_name,
 )
 
 INT, TEXT = KnownColumn("id", "INT"), KnownColumn("name", "STRING")
@@ -74,12 +75,12 @@ def test_what_is_no_plain_schema_is_unknown(schema: str | None) -> None:
 
 @pytest.mark.parametrize(("text", "kind"), EXPRESSIONS)
 def test_the_type_of_an_expression_is_known_if_it_is_certain(text: str, kind: str | None) -> None:
-    assert type_of_expression(text, KNOWN or ()) == kind
+    assert type_of_expression(text, types_by_name(KNOWN or ())) == kind
 
 
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_no_text_is_too_odd(schema: str, expression: str) -> None:
-    type_of_expression(expression, columns_of_schema(schema) or ())
+    type_of_expression(expression, types_by_name(columns_of_schema(schema) or ()))
 
 
 def test_columns_of_several_inputs_have_the_types_in_which_they_agree() -> None:

@@ -247,6 +247,15 @@ def _shortened(returned: Mapping[str, str], refused: Mapping[str, str], count: i
     return returned
 
 
+def _each_type(returned: Mapping[str, str], refused: Mapping[str, str], count: int) -> Mapping[str, str]:
+    """Return what `_shortened` was given."""
+    if ALL in returned:
+        return dict.fromkeys(_taken(refused, count), returned[ALL])
+    if SAME in returned:
+        return {letters: SAMPLED[letters] for letters in _taken(refused, count)}
+    return returned
+
+
 def _taken(refused: Mapping[str, str], count: int) -> list[str]:
     """Return the letters that are not refused."""
     found = ("".join(each) for each in product(SAMPLED, repeat=count))
@@ -261,12 +270,8 @@ def claims_of(document: Mapping[str, Any]) -> Iterator[Claim]:
         for count, refused in fact.get("refuses", {}).items():
             yield from (Claim(name, int(count), first + each) for first, letters in refused.items() for each in letters)
         for count, returned in fact.get("returns", {}).items():
-            taken = _taken(fact.get("refuses", {}).get(count, {}), int(count))
-            if ALL in returned:
-                returned = dict.fromkeys(taken, returned[ALL])  # noqa: PLW2901  # as it was before
-            elif SAME in returned:
-                returned = {letters: SAMPLED[letters] for letters in taken}  # noqa: PLW2901  # the same
-            yield from (Claim(name, int(count), letters, kind) for letters, kind in returned.items())
+            each_type = _each_type(returned, fact.get("refuses", {}).get(count, {}), int(count))
+            yield from (Claim(name, int(count), letters, kind) for letters, kind in each_type.items())
 
 
 def text_of(document: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from graph_compiler.declaration.operators.column_uses import ColumnUse
 from graph_compiler.declaration.operators.known_columns import Known, common, types_by_name
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.sql_types.inference import ColumnTypes, type_of_node, type_refusals
-from graph_compiler.declaration.sql_types.spark_functions import function_names
+from graph_compiler.declaration.sql_types.spark_functions import function_names, spark_function
 from graph_compiler.declaration.sql_types.syntax import SqlCall, SqlName, SqlNode, calls_in, tree_of
 from graph_compiler.declaration.transformations import (
     PartitionTransformation,
@@ -124,8 +124,8 @@ def misspelled_functions(pipeline: Pipeline) -> Iterator[Problem]:
         for use in operator.operator.columns_used():
             node = None if use.is_name else tree_of(use.text)
             for name in dict.fromkeys(call.function for call in calls_in(node)) if node else ():
-                known = function_names()
-                if name.islower() and name not in known and (hint := did_you_mean(name, known)):
+                is_other = name.islower() and spark_function(name) is None
+                if is_other and (hint := did_you_mean(name, function_names())):
                     message = f"Spark has no function '{name}', which {shown(use.text)} calls"
                     yield problem_at(operator, message, hint=f"{hint} If you register it, leave it as it is")
 

@@ -56,17 +56,18 @@ def columns_of_schema(schema: str | None) -> Known:
 
 def named_columns(columns: Iterable[tuple[str, str]], known: Known) -> Columns:
     """Return columns by name and expression, over the columns that are known."""
-    return tuple(KnownColumn(name, type_of_expression(text, known or ())) for name, text in columns)
+    types = types_by_name(known or ())
+    return tuple(KnownColumn(name, type_of_expression(text, types)) for name, text in columns)
 
 
-def type_of_expression(text: str, known: Columns) -> str | None:
-    """Return the type of an expression over columns, None if it is not certain."""
+def type_of_expression(text: str, types: Mapping[str, str | None]) -> str | None:
+    """Return the type of an expression over columns with types by name, None if it is not certain."""
     # Here: drivers import this module, and ask for no type.
     from graph_compiler.declaration.sql_types.inference import ColumnTypes, type_of_node
     from graph_compiler.declaration.sql_types.syntax import tree_of
 
     node = tree_of(text)
-    return None if node is None else type_of_node(node, ColumnTypes(types_by_name(known)))
+    return None if node is None else type_of_node(node, ColumnTypes(types))
 
 
 def types_by_name(*inputs: Columns) -> Mapping[str, str | None]:
