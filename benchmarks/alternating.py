@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 
-from graph_compiler.deployment.documents.jvm_settings import SESSION
+from graph_compiler.deployment.documents.jvm_settings import SESSION, driver_defaults
 
+_MASTER = "local[2]"
 Seconds = dict[str, float]
 """CPU and wall time."""
 
@@ -25,8 +26,8 @@ def compare(ways: tuple[str, str], run: Callable[[str], Seconds], rounds: int) -
 
 def session() -> SparkSession:
     """Return a session on two cores with the settings of a region."""
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    builder = SparkSession.builder.master(_MASTER).config("spark.ui.enabled", "false")
     builder = builder.config("spark.ui.showConsoleProgress", "false")
-    for key, value in SESSION.items():
+    for key, value in {**SESSION, **driver_defaults(_MASTER, {})}.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()

@@ -5,6 +5,7 @@ are in the files each time, and those of other kinds are read as STRING:
 
     texts, integers, decimal, moments   CSV: two texts; two integers; a DECIMAL; a DATE and a TIMESTAMP
     all                                 CSV: all of these
+    wide                                CSV: all of these three times, of a quarter of the orders
     parquet                             Parquet: all of these
 """
 
@@ -76,7 +77,16 @@ def _sources(spark: SparkSession, orders: int, folder: Path) -> Mapping[str, Fil
         return ", ".join(f"{name} {kind if name in typed else 'STRING'}" for name, (kind, _) in _COLUMNS.items())
 
     found: dict[str, FileConnector] = {name: Csv(csv, schema=schema(typed)) for name, typed in _TYPED.items()}
+    found["wide"] = _wide(spark, orders // 4, f"{folder}/wide")
     return found | {"parquet": Parquet(parquet, schema=schema(tuple(_COLUMNS)))}
+
+
+def _wide(spark: SparkSession, orders: int, folder: str) -> FileConnector:
+    """Return a source of so many columns that a method of Spark's generated code has more than 8,000 bytes."""
+    columns = {f"{name}_{n}": column for n in range(3) for name, column in _COLUMNS.items()}
+    values = [f"{value} AS {name}" for name, (_, value) in columns.items()]
+    spark.range(0, orders, numPartitions=4).selectExpr(*values).write.csv(folder, header=True)
+    return Csv(folder, schema=", ".join(f"{name} {kind}" for name, (kind, _) in columns.items()))
 
 
 def _read(source: FileConnector, spark: SparkSession, way: str) -> Seconds:

@@ -21,7 +21,7 @@ from graph_compiler.deployment.documents.jvm_settings import (
     CONFIRMED_ZONE,
     HOST_ZONE_VARIABLE,
     OPTIONS,
-    without_locality_waits,
+    driver_defaults,
 )
 from graph_compiler.driver_jvm.pinned_process import pinned_variables
 from graph_compiler.errors import PublicationError
@@ -221,9 +221,17 @@ def test_executors_get_what_was_submitted_and_the_pins() -> None:
 
 def test_a_driver_with_its_executors_in_it_waits_for_no_host() -> None:
     """In HDFS, `tests/hdfs/test_streams_in_hdfs.py` would wait forever."""
-    assert without_locality_waits("local[2]", {}) == {"spark.locality.wait": "0"}
-    assert without_locality_waits("local[2]", {"spark.locality.wait.node": "1s"}) == {}
-    assert without_locality_waits("yarn", {}) == {}
+    assert driver_defaults("local[2]", {})["spark.locality.wait"] == "0"
+    assert "spark.locality.wait" not in driver_defaults("local[2]", {"spark.locality.wait.node": "1s"})
+    assert "spark.locality.wait" not in driver_defaults("yarn", {})
+
+
+def test_no_stage_runs_a_method_that_java_does_not_compile(spark: SparkSession) -> None:
+    """`python -m benchmarks --only strict` has a source of many columns: its rows take twice the CPU without this."""
+    key = "spark.sql.codegen.hugeMethodLimit"
+    assert driver_defaults("yarn", {}) == {key: "8000"}
+    assert driver_defaults("yarn", {key: "65535"}) == {}
+    assert spark.conf.get(key) == "8000"
 
 
 def test_executors_are_asked_for_their_properties(spark: SparkSession) -> None:

@@ -33,7 +33,7 @@ from graph_compiler.deployment.documents.jvm_settings import (
     RESIDENT,
     UNRECORDED,
     capped_partitions,
-    without_locality_waits,
+    driver_defaults,
 )
 from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, Failure, ThrowableType
 from graph_compiler.deployment.documents.staging_layout import root_of
@@ -159,7 +159,7 @@ def session(task: TaskDeploymentDescriptor) -> SparkSession:
         # Python workers need this process's environment; on a cluster they have their own Python.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(f"{task.region.pipeline}.{task.region.task_name}")
-    settings = {**UNRECORDED, **executor_pins(submitted), **without_locality_waits(master, submitted)}
+    settings = {**UNRECORDED, **executor_pins(submitted), **driver_defaults(master, submitted)}
     settings |= dict(task.region.session)
     if capped := capped_partitions(submitted):
         for key, most in capped.items():

@@ -124,6 +124,7 @@ UNRECORDED: Mapping[str, str] = {
 SESSION: Mapping[str, str] = {**RECORDED, **UNRECORDED}
 """Settings pinned for every application, since they can change a result."""
 _LOCALITY_WAIT = "spark.locality.wait"
+_HUGE_METHODS, _MOST_BYTES_COMPILED = "spark.sql.codegen.hugeMethodLimit", "8000"
 STRICT_SOURCES = "spark.graph_compiler.strict_sources"
 """The setting that is "false" if sources read as in versions before 0.2: option `sources.strict`."""
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
@@ -135,14 +136,21 @@ _SPARKS_OWN = {SHUFFLE_PARTITIONS: "200"}
 """Spark's default."""
 
 
-def without_locality_waits(master: str, conf: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the setting with which a driver waits for no host, if its executors are in it; `conf` are its settings.
+def driver_defaults(master: str, conf: Mapping[str, str]) -> Mapping[str, str]:
+    """Return settings that a driver has unless `conf`, its own, sets them. They change no rows.
 
     Spark lets a task wait for the host of its blocks (HDFS), and looks at the clock again when another one ends. Behind
-    the last one, a driver without other executors would wait forever (SPARK-4939). A wait that is set stays.
+    the last one, a driver without other executors would wait forever (SPARK-4939), so there it waits for none.
+
+    Java (HotSpot) compiles no method of more than 8,000 bytes. Spark generates one for each stage, so with many columns
+    rows would go through an interpreter. With this limit, Spark generates several short methods instead.
     """
-    is_set = any(key.startswith(_LOCALITY_WAIT) for key in conf)
-    return {} if is_set or not master.startswith("local") else {_LOCALITY_WAIT: "0"}
+    found = {}
+    if master.startswith("local") and not any(key.startswith(_LOCALITY_WAIT) for key in conf):
+        found[_LOCALITY_WAIT] = "0"
+    if _HUGE_METHODS not in conf:
+        found[_HUGE_METHODS] = _MOST_BYTES_COMPILED
+    return found
 
 
 def capped_partitions(submitted: Mapping[str, str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 
-from graph_compiler.deployment.documents.jvm_settings import EXECUTOR_ZONE, SESSION, ZONE, without_locality_waits
+from graph_compiler.deployment.documents.jvm_settings import EXECUTOR_ZONE, SESSION, ZONE, driver_defaults
 from graph_compiler.driver_jvm.pinned_process import pinned_process
 
 MASTER = "local[2]"
@@ -38,7 +38,7 @@ def local_session(settings: Mapping[str, str] = MappingProxyType({})) -> Iterato
     for key, value in {
         **SESSION,
         **_SETTINGS,
-        **without_locality_waits(MASTER, settings),
+        **driver_defaults(MASTER, settings),
         **settings,
         EXECUTOR_ZONE: ZONE,
     }.items():
