@@ -1,5 +1,21 @@
-"""`python -m graph_compiler`: the command line."""
+"""`python -m graph_compiler`, and `graph-compiler`: the command line."""
 
-from graph_compiler.cli.app import app
+import gc
 
-app(prog_name="graph-compiler")
+from graph_compiler.program_memory import modules_are_loaded, skip_last_collection
+
+
+def main() -> None:
+    """Run the command line; raises SystemExit with its code."""
+    gc.disable()
+    from graph_compiler.cli.app import app  # hundreds of modules
+
+    modules_are_loaded()
+    try:
+        app(prog_name="graph-compiler")
+    finally:
+        skip_last_collection()
+
+
+if __name__ == "__main__":
+    main()

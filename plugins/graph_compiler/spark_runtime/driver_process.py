@@ -16,6 +16,7 @@ from typing import NoReturn, ParamSpec, TextIO, TypeVar
 
 from graph_compiler import program_log
 from graph_compiler.identifiers import listing
+from graph_compiler.program_memory import skip_last_collection
 
 LOG = program_log.logger(__name__)
 
@@ -80,6 +81,7 @@ def end_process(code: int) -> NoReturn:
     if left := _still_running():
         LOG.warning("%s still run: not waited for", listing(left))
         os._exit(code)
+    skip_last_collection()
     sys.exit(code)
 
 

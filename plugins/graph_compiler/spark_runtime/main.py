@@ -5,6 +5,7 @@ The exit code is 0, or that of the ThrowableType of a failure; the report also h
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 if __name__ == "__main__":
     # A script's own folder is first on sys.path; the package that holds it is two levels up.
     sys.path[0] = str(Path(__file__).resolve().parents[2])
+    gc.disable()  # until all modules are loaded
 
 from graph_compiler.spark_runtime.unzipped_pyspark import import_unzipped
 
@@ -40,6 +42,7 @@ from graph_compiler.deployment.documents.staging_layout import root_of
 from graph_compiler.deployment.targets.known_targets import target_of
 from graph_compiler.driver_jvm.pinned_process import host_zone, pin_process
 from graph_compiler.errors import ExecutionClaimedError, ExtensionError, StagingError, StagingRootNotSharedError
+from graph_compiler.program_memory import modules_are_loaded
 from graph_compiler.spark_runtime.artifacts import add_artifacts, jars_not_below
 from graph_compiler.spark_runtime.driver_process import bound_output, end_process
 from graph_compiler.spark_runtime.executor_probe import check_executors
@@ -299,4 +302,5 @@ def _warn_about_ignored_settings(task: TaskDeploymentDescriptor, spark: SparkSes
 
 
 if __name__ == "__main__":
+    modules_are_loaded(loads_more=False)
     end_process(main(*sys.argv[1:]))

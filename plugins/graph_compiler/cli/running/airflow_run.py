@@ -14,7 +14,7 @@ from rich.console import Console
 
 from graph_compiler.cli.arguments.asked_run import Run, named_after
 from graph_compiler.cli.arguments.runs import layout_of
-from graph_compiler.cli.running.finished_run import FinishedRun, outputs_of, published_preview, task_words
+from graph_compiler.cli.running.finished_run import FinishedRun, load_preview, outputs_of, published_preview, task_words
 from graph_compiler.cli.running.following import Followed, follow_run
 from graph_compiler.cli.running.run_view import airflow_step, failure_words, skipped_words
 from graph_compiler.cli.running.stream_lines import StreamLines
@@ -83,4 +83,6 @@ def _start(run: Run, log: Path) -> subprocess.Popen[bytes]:
     words = [run.name, run.day, named_after(run.day, datetime.now(UTC)), json.dumps({**conf, **asked})]
     command, environment = [sys.executable, "-m", _PROGRAM, *words], run.airflow.child_environment()
     with log.open("ab") as output:
-        return subprocess.Popen(command, env=environment, stdout=output, stderr=output, start_new_session=True)
+        process = subprocess.Popen(command, env=environment, stdout=output, stderr=output, start_new_session=True)
+    load_preview()  # now, for Airflow needs one core to start
+    return process

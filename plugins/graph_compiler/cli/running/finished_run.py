@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -64,6 +65,12 @@ def task_words(compiled: CompiledPipeline) -> tuple[TaskWords, ...]:
 
 PREVIEW_ROWS = 5
 PREVIEW_BYTES = 50_000_000
+
+
+def load_preview() -> None:
+    """Import what `published_preview` needs, half a second of work, while another process is waited for."""
+    with suppress(ImportError):
+        import pyarrow.parquet  # noqa: F401
 
 
 def published_preview(
