@@ -5,7 +5,7 @@ import os
 import resource
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,11 +56,15 @@ def compared(cpu: Callable[[], float], plain: Way, ours: Way, pairs: int) -> dic
             before = cpu()
             way.does(number)
             seconds[way.name].append(cpu() - before)
-    of_plain, of_ours = (seconds[way.name][WARM_UP:] for way in (plain, ours))
-    ratios = [ours / plain for plain, ours in zip(of_plain, of_ours, strict=True)]
+    return figures(*(seconds[way.name][WARM_UP:] for way in (plain, ours)))
+
+
+def figures(plain: Sequence[float], ours: Sequence[float]) -> dict[str, object]:
+    """Return the medians of pairs of figures, and their ratios."""
+    ratios = [ours / plain for plain, ours in zip(plain, ours, strict=True)]
     return {
-        "plain": round(statistics.median(of_plain), 2),
-        "ours": round(statistics.median(of_ours), 2),
+        "plain": round(statistics.median(plain), 3),
+        "ours": round(statistics.median(ours), 3),
         "ratio": round(statistics.median(ratios), 3),
         "ratios": sorted(round(each, 2) for each in ratios),
     }

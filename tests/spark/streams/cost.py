@@ -1,23 +1,24 @@
 """What batches of a stream cost, against plain Structured Streaming: `python -m tests.spark.streams.cost --pairs 10`.
 
 A command, not a test. Both ways take turns in one Spark session, and their CPU is that of the JVM and of this process.
-Each turn publishes some batches of 100,000 rows, one file each, which have arrived since the last. The plain query
-writes them by `foreachBatch`: a batch is there twice if its driver dies. With `--starts`: what a run costs in which
-Spark is started and nothing is new, against a run that copies one row.
+Each turn is a short run and a long one, which publish batches of 100,000 rows, one file each, that have arrived since
+the last. What a batch costs is the difference of both by their difference in batches; the rest is what each run costs.
+The plain query writes by `foreachBatch`: a batch is there twice if its driver dies. With `--starts`: what a run costs
+in which Spark is started and nothing is new, against a run that copies one row.
 """
 
 import argparse
+import itertools
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession, functions
 
@@ -26,7 +27,7 @@ from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.spark_runtime.rehearsal.local_session import local_session
 from graph_compiler.spark_runtime.spark_internals.java import ease_java_calls
 from tests.end_to_end.conftest import Home
-from tests.harness.cpu_pairs import WARM_UP, Way, adopt_orphans, compared, cpu, cpu_of_children
+from tests.harness.cpu_pairs import WARM_UP, Way, adopt_orphans, compared, cpu, cpu_of_children, figures
 from tests.harness.position_runs import Runs
 
 COLUMNS = (
@@ -36,6 +37,8 @@ COLUMNS = (
 _FIRST = 1_767_225_600
 """When the first file has arrived."""
 _ONE_FILE = {"maxFilesPerTrigger": "1"}
+_SHORT = 5
+"""Batches of a short run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,23 +96,24 @@ def orders(spark: SparkSession, rows: int, format: str, folder: Path, hour: int)
 
 
 def compare(spark: SparkSession, query: Query, rows: int, batches: int, pairs: int, root: Path) -> dict[str, object]:
-    """Compare both ways for a query."""
+    """Compare both ways for a query; a long run has this number of batches."""
     format = query.format
-    hours = range(batches * (pairs + WARM_UP) if query.moves_on else 1)
+    hours = range((_SHORT + batches) * (pairs + WARM_UP) if query.moves_on else 1)
     files = [orders(spark, rows, format, root / "orders" / str(hour), hour) for hour in hours]
     for way in ("plain", "ours"):
         (root / way / "in").mkdir(parents=True)
+    places = {way: itertools.count() for way in ("plain", "ours")}
 
-    def arrive(way: str, number: int) -> None:
-        for batch in range(batches):
-            place = number * batches + batch
+    def arrive(way: str, size: int) -> None:
+        for _ in range(size):
+            place = next(places[way])
             file = files[place % len(files)]
             arrived = root / way / "in" / f"{place:05}{file.suffix}"
             shutil.copy(file, arrived)
             os.utime(arrived, (_FIRST + place, _FIRST + place))  # Spark reads files by their times
 
-    def plain(number: int) -> None:
-        arrive("plain", number)
+    def plain(size: int) -> None:
+        arrive("plain", size)
         reader = spark.readStream.format(format).schema(COLUMNS).options(header="true", **_ONE_FILE)
         found = query.plain(reader.load(f"{root}/plain/in"))
 
@@ -127,18 +131,38 @@ def compare(spark: SparkSession, query: Query, rows: int, batches: int, pairs: i
     found = query.ours(env.from_source(source, "orders", unbounded=True).uid("orders"))
     found.sink_to(Parquet(f"{root}/ours/out"), mode="append").uid("out")
     runs = Runs(env, root / "ours", spark)
+    numbers = itertools.count()
 
-    def ours(number: int) -> None:
-        arrive("ours", number)
-        assert runs.run(f"run {number}") == []
-        assert len(runs.report().batches) >= batches  # a last one may only complete windows
+    def ours(size: int) -> None:
+        arrive("ours", size)
+        assert runs.run(f"run {next(numbers)}") == []
+        assert len(runs.report().batches) >= size  # a last one may only complete windows
 
-    answer: dict[str, Any] = compared(
-        partial(cpu, spark), Way(name="plain", does=plain), Way(name="ours", does=ours), pairs
-    )
+    costs = _in_turns(spark, {"plain": plain, "ours": ours}, batches, pairs)
     same = [spark.read.parquet(f"{root}/{way}/out").count() for way in ("plain", "ours")]
     assert same[0] == same[1] > 0, same
-    return {"query": query.name, "rows": rows, "batches": batches} | answer
+    return {"query": query.name, "rows": rows, "batches": batches} | costs
+
+
+def _in_turns(
+    spark: SparkSession, does: Mapping[str, Callable[[int], None]], batches: int, pairs: int
+) -> dict[str, object]:
+    """Return the CPU of a batch, both ways, and what a run costs besides."""
+    of_batch: dict[str, list[float]] = {way: [] for way in does}
+    of_run: dict[str, list[float]] = {way: [] for way in does}
+    for pair in range(pairs + WARM_UP):
+        for way in does if pair % 2 else reversed(list(does)):
+            before = cpu(spark)
+            does[way](_SHORT)
+            between = cpu(spark)
+            does[way](batches)
+            short, long = between - before, cpu(spark) - between
+            if pair >= WARM_UP:
+                batch = (long - short) / (batches - _SHORT)
+                of_batch[way].append(batch)
+                of_run[way].append(short - _SHORT * batch)
+    besides = {way: round(statistics.median(seconds), 2) for way, seconds in of_run.items()}
+    return {"a batch": figures(of_batch["plain"], of_batch["ours"]), "a run besides": besides}
 
 
 _COPIES = """
@@ -188,7 +212,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.spark.streams.cost")
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--batches", type=int, default=25)
+    parser.add_argument("--batches", type=int, default=40, help="of a long run")
     parser.add_argument("--only", default="", help="a part of the name of a query")
     parser.add_argument("--starts", action="store_true")
     asked = parser.parse_args()

@@ -18,7 +18,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
-from urllib.parse import unquote, urlparse
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -33,12 +32,12 @@ from graph_compiler.spark_runtime.connectors.folder_values import refuse_columns
 from graph_compiler.spark_runtime.failures.causes import read_cause
 from graph_compiler.spark_runtime.positions.new_files import paths_of
 from graph_compiler.spark_runtime.publishing.literal_paths import literal_path, reads_everything
-from graph_compiler.spark_runtime.publishing.partition_names import unescaped
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.file_listings import (
     FileVersion,
     columns_in_files_and_folders,
     file_versions,
+    folder_columns,
     listed_paths,
     load_files,
 )
@@ -234,11 +233,8 @@ class TypedFiles:
 
     def _folders(self, rows: DataFrame) -> set[str]:
         """Return the columns, in lower case, whose values are names of folders: `year=2013`."""
-        paths = {urlparse(file).path.rpartition("/")[0] for file in rows.inputFiles()}
-        parts = {unquote(part) for path in paths for part in path.split("/")}
-        names = {unescaped(part.partition("=")[0]).lower() for part in parts if "=" in part}
-        # The name of a folder above the path is no column, even if a column has the same name.
-        return set(by_name(self._listing.schema)) if names & set(by_name(rows.schema)) else set()
+        (leaf,) = plan_leaves(rows)
+        return set(by_name(folder_columns(leaf.listing)))
 
     def _file_with(self, change: SchemaChange, expected: StructType) -> str | None:
         if self.format not in _FOOTERS:

@@ -216,10 +216,15 @@ def file_versions(listing: Listing) -> Iterator[FileVersion]:
 
 def partition_folders(listing: Listing) -> tuple[StructType, list[str]]:
     """Return the columns that are names of folders, and the folders with files; Spark has read types from the names."""
-    columns = StructType.fromJson(json.loads(listing.index.partitionSpec().partitionColumns().json()))
+    columns = folder_columns(listing)
     if not columns:
         return columns, []
     return columns, str(listing.index.leafDirToChildrenFiles().keySet().mkString("\n")).split("\n")
+
+
+def folder_columns(listing: Listing) -> StructType:
+    """Return the columns that are names of folders. Names of folders above the path are none."""
+    return StructType.fromJson(json.loads(listing.index.partitionSpec().partitionColumns().json()))
 
 
 def columns_in_files_and_folders(rows: DataFrame) -> list[str]:
