@@ -221,8 +221,7 @@ class TypedFiles:
     @property
     def _index(self) -> Any:
         """Spark's index of the listed files."""
-        (leaf,) = plan_leaves(self._listing)
-        return leaf.listing
+        return _index_of(self._listing)
 
     @cached_property
     def _footers(self) -> dict[str, StructType]:
@@ -233,8 +232,7 @@ class TypedFiles:
 
     def _folders(self, rows: DataFrame) -> set[str]:
         """Return the columns, in lower case, whose values are names of folders: `year=2013`."""
-        (leaf,) = plan_leaves(rows)
-        return set(by_name(folder_columns(leaf.listing)))
+        return set(by_name(folder_columns(_index_of(rows))))
 
     def _file_with(self, change: SchemaChange, expected: StructType) -> str | None:
         if self.format not in _FOOTERS:
@@ -247,6 +245,11 @@ class TypedFiles:
                 if is_same and (str(found) == str(change) or not change.is_of_type):
                     return file
         return None
+
+
+def _index_of(rows: DataFrame) -> Any:
+    (leaf,) = plan_leaves(rows)
+    return leaf.listing
 
 
 def or_no_files(load: Callable[[], DataFrame]) -> DataFrame | None:
