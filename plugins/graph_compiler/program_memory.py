@@ -15,11 +15,10 @@ _OBJECTS, _YOUNG, _OLDER = 10_000, 10, 10
 """Python's defaults are 700, 10 and 10: modules that a command loads later are many objects, too."""
 
 
-def modules_are_loaded(*, loads_more: bool = True) -> None:
-    """Let the collector work again, but not on what there is now; less often if the program `loads_more` later."""
+def modules_are_loaded() -> None:
+    """Let the collector work again, less often, and not on what there is now."""
     gc.freeze()
-    if loads_more:
-        gc.set_threshold(_OBJECTS, _YOUNG, _OLDER)
+    gc.set_threshold(_OBJECTS, _YOUNG, _OLDER)
     gc.enable()
 
 

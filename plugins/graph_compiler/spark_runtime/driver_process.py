@@ -7,6 +7,7 @@ leaves threads or processes behind      the driver ends without waiting for them
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -16,7 +17,6 @@ from typing import NoReturn, ParamSpec, TextIO, TypeVar
 
 from graph_compiler import program_log
 from graph_compiler.identifiers import listing
-from graph_compiler.program_memory import skip_last_collection
 
 LOG = program_log.logger(__name__)
 
@@ -57,6 +57,15 @@ class BoundedOutput(io.TextIOBase):
         return self._stream.encoding
 
 
+def begin_process() -> None:
+    """Let Python's garbage collector work again, which was off while modules were loaded, but not on these.
+
+    Functions of users find its settings as they are. Other programs: `program_memory`.
+    """
+    gc.freeze()
+    gc.enable()
+
+
 def bound_output() -> None:
     """Limit what this process's Python prints from now on."""
     if not isinstance(sys.stdout, BoundedOutput):
@@ -81,7 +90,7 @@ def end_process(code: int) -> NoReturn:
     if left := _still_running():
         LOG.warning("%s still run: not waited for", listing(left))
         os._exit(code)
-    skip_last_collection()
+    gc.freeze()  # no last collection
     sys.exit(code)
 
 

@@ -7,6 +7,7 @@ failed one are skipped, so that all independent findings are reported at once.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from pathlib import Path
 if __name__ == "__main__":
     # A script's own folder is first on sys.path; the package that holds it is two levels up.
     sys.path[0] = str(Path(__file__).resolve().parents[2])
+    gc.disable()  # until all modules are loaded
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -35,7 +37,7 @@ from graph_compiler.spark_runtime.columns.declared_schema import ddl, parse_sche
 from graph_compiler.spark_runtime.columns.exact_casts import failing_casts
 from graph_compiler.spark_runtime.connectors import check_without_target, read_source
 from graph_compiler.spark_runtime.connectors.source import MISFIT, source_schema, with_known_schema
-from graph_compiler.spark_runtime.driver_process import end_process
+from graph_compiler.spark_runtime.driver_process import begin_process, end_process
 from graph_compiler.spark_runtime.failures.failures import OperatorFailedError, explain_failure
 from graph_compiler.spark_runtime.main import session
 from graph_compiler.spark_runtime.operators import ColumnsError
@@ -219,4 +221,5 @@ def main(request_path: str) -> int:
 
 
 if __name__ == "__main__":
+    begin_process()
     end_process(main(sys.argv[1]))

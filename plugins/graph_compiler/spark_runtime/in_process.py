@@ -6,6 +6,7 @@ replay work for it. If the run ends at an operator, that operator's rows are sho
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -21,6 +22,7 @@ from pathlib import Path
 if __name__ == "__main__":
     # A script's own folder is first on sys.path; the package that holds it is two levels up.
     sys.path[0] = str(Path(__file__).resolve().parents[2])
+    gc.disable()  # until all modules are loaded
 
 from pyspark.sql import SparkSession
 
@@ -38,7 +40,7 @@ from graph_compiler.driver_jvm.pinned_process import pin_process
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.spark_runtime import main as application
 from graph_compiler.spark_runtime.connectors import read_source
-from graph_compiler.spark_runtime.driver_process import bound_output, end_process
+from graph_compiler.spark_runtime.driver_process import begin_process, bound_output, end_process
 from graph_compiler.spark_runtime.region.region_graph import OperatorGraph
 from graph_compiler.spark_runtime.region.region_listeners import Listeners
 from graph_compiler.spark_runtime.region.seams import Seams
@@ -158,4 +160,5 @@ def main(request_path: str) -> int:
 
 
 if __name__ == "__main__":
+    begin_process()
     end_process(main(sys.argv[1]))

@@ -42,9 +42,8 @@ from graph_compiler.deployment.documents.staging_layout import root_of
 from graph_compiler.deployment.targets.known_targets import target_of
 from graph_compiler.driver_jvm.pinned_process import host_zone, pin_process
 from graph_compiler.errors import ExecutionClaimedError, ExtensionError, StagingError, StagingRootNotSharedError
-from graph_compiler.program_memory import modules_are_loaded
 from graph_compiler.spark_runtime.artifacts import add_artifacts, jars_not_below
-from graph_compiler.spark_runtime.driver_process import bound_output, end_process
+from graph_compiler.spark_runtime.driver_process import begin_process, bound_output, end_process
 from graph_compiler.spark_runtime.executor_probe import check_executors
 from graph_compiler.spark_runtime.failures.failures import explain_failure, root_cause
 from graph_compiler.spark_runtime.pinned_jvm import check_jvm, executor_pins
@@ -302,5 +301,5 @@ def _warn_about_ignored_settings(task: TaskDeploymentDescriptor, spark: SparkSes
 
 
 if __name__ == "__main__":
-    modules_are_loaded(loads_more=False)
+    begin_process()
     end_process(main(*sys.argv[1:]))
