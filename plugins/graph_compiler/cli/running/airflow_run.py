@@ -53,6 +53,7 @@ def run_under_airflow(run: Run, console: Console) -> FinishedRun:
         starting="Airflow",
         look=lambda: {task.id: executions(store, where, task.id) if (where := layout()) else () for task in tasks},
         step=airflow_step,
+        meanwhile=load_preview,
         batches=StreamLines.of(
             store, root, layout_of(name, "").identity.owner, describe_pipeline(run.compiled).regions, started
         ),
@@ -83,6 +84,4 @@ def _start(run: Run, log: Path) -> subprocess.Popen[bytes]:
     words = [run.name, run.day, named_after(run.day, datetime.now(UTC)), json.dumps({**conf, **asked})]
     command, environment = [sys.executable, "-m", _PROGRAM, *words], run.airflow.child_environment()
     with log.open("ab") as output:
-        process = subprocess.Popen(command, env=environment, stdout=output, stderr=output, start_new_session=True)
-    load_preview()  # now, for Airflow needs one core to start
-    return process
+        return subprocess.Popen(command, env=environment, stdout=output, stderr=output, start_new_session=True)

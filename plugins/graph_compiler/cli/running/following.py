@@ -39,6 +39,8 @@ class Followed:
     step: Callable[[Executions], str | None]
     batches: StreamLines | None = None
     """Those of its stream, if it has one."""
+    meanwhile: Callable[[], None] = lambda: None
+    """What is done once, while the program starts, which takes one core."""
 
 
 def follow_run(run: Followed, console: Console) -> Executions:
@@ -72,6 +74,7 @@ def _watch(run: Followed, console: Console) -> Executions:
     if live:
         live.start()
     try:
+        run.meanwhile()
         while True:
             ended, began = run.process.poll() is not None, time.monotonic()
             found = run.look()
