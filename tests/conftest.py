@@ -1,5 +1,6 @@
 """Builders: small pipelines as values, and the flights pipeline with other options."""
 
+import gc
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,8 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 SLOW_FIRST = ("e2e", "spark")
+COLLECTED_AFTER = (50_000, 10, 10)
+"""Objects, and passes: Python's own numbers for its garbage collector take a tenth of the quick tests' CPU."""
 SHUFFLE_MODES = ("AUTO", "ALL_EXCHANGES_BLOCKING", "ALL_EXCHANGES_PIPELINED")
 
 
@@ -34,8 +37,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Pass over the sockets that `collect` of Spark 4.1 leaves open until Python collects them; 4.2 closes them."""
-    if minor_of(installed_version("pyspark") or "") == "4.1":
+    """Let Python collect more rarely, and pass over the sockets that `collect` of Spark 4.1 leaves open until then."""
+    gc.set_threshold(*COLLECTED_AFTER)
+    if minor_of(installed_version("pyspark") or "") == "4.1":  # 4.2 closes them
         for kind in ("ResourceWarning", "pytest.PytestUnraisableExceptionWarning"):
             config.addinivalue_line("filterwarnings", f"ignore:.*socket:{kind}")
 
@@ -46,6 +50,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=list(left))
         items[:] = [item for item in items if item not in left]
     items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in SLOW_FIRST])
+
+
+def pytest_collection_finish() -> None:
+    """Leave all modules and tests out of each collection."""
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

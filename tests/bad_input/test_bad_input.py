@@ -150,7 +150,8 @@ IN_A_PROCESS = (
 AND_SAY_WHAT_WAS_LOADED = """
 import atexit, sys
 atexit.register(lambda: print({"airflow", "pyspark"} & set(sys.modules), file=sys.stderr))
-import graph_compiler.__main__
+from graph_compiler.__main__ import main
+main()
 """
 
 
