@@ -57,6 +57,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """Collect all at the end: a library says what has leaked."""
+    gc.unfreeze()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_report_to_serializable() -> Generator[None, Any, Any]:
     """Escape half of a surrogate pair in a report, such as in a captured log: a process that sends it would die."""

@@ -2,7 +2,7 @@
 
 import gc
 
-from graph_compiler.program_memory import modules_are_loaded, skip_last_collection
+from graph_compiler.program_memory import modules_are_loaded
 
 
 def main() -> None:
@@ -11,10 +11,7 @@ def main() -> None:
     from graph_compiler.cli.app import app  # hundreds of modules
 
     modules_are_loaded()
-    try:
-        app(prog_name="graph-compiler")
-    finally:
-        skip_last_collection()
+    app(prog_name="graph-compiler")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Python's garbage collector in programs of ours: it is idle while modules are loaded, and when the program ends.
+"""Python's garbage collector in programs of ours: it is idle while modules are loaded, and at the end of Airflow.
 
 Modules stay as long as the program, and are a hundred thousand objects and more. The collector looks at all of them
-again and again while they are loaded, and twice at the end: of `graph-compiler run`, 3.5 seconds.
+again and again while they are loaded, and at the end: of `graph-compiler run`, 3.5 seconds.
 
     import gc                           if __name__ == "__main__":
     gc.disable()                            modules_are_loaded()
@@ -23,5 +23,8 @@ def modules_are_loaded() -> None:
 
 
 def skip_last_collection() -> None:
-    """Leave all objects to the system. Exit functions run, and files that are open are not affected."""
+    """Leave all objects to the system; exit functions run.
+
+    Only for a program that prints to a log: libraries may report objects that are left.
+    """
     gc.freeze()

@@ -90,7 +90,6 @@ def end_process(code: int) -> NoReturn:
     if left := _still_running():
         LOG.warning("%s still run: not waited for", listing(left))
         os._exit(code)
-    gc.freeze()  # no last collection
     sys.exit(code)
 
 
