@@ -1,12 +1,10 @@
-"""Python's garbage collector in programs of ours: it is idle while modules are loaded, and at the end of Airflow.
+"""Python's garbage collector in programs that load hundreds of modules: it is idle until they are loaded.
 
-Modules stay as long as the program, and are a hundred thousand objects and more. The collector looks at all of them
-again and again while they are loaded, and at the end: of `graph-compiler run`, 3.5 seconds.
+Modules stay as long as the program. The collector would look at their hundred thousand objects again and again.
 
-    import gc                           if __name__ == "__main__":
-    gc.disable()                            modules_are_loaded()
-    from … import …                         …
-                                            skip_last_collection()
+    gc.disable()
+    from … import …
+    modules_are_loaded()
 """
 
 import gc
@@ -20,11 +18,3 @@ def modules_are_loaded() -> None:
     gc.freeze()
     gc.set_threshold(_OBJECTS, _YOUNG, _OLDER)
     gc.enable()
-
-
-def skip_last_collection() -> None:
-    """Leave all objects to the system; exit functions run.
-
-    Only for a program that prints to a log: libraries may report objects that are left.
-    """
-    gc.freeze()

@@ -6,13 +6,11 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PROGRAMS = [
-    *sorted(
-        path.relative_to(ROOT)
-        for path in (ROOT / "plugins" / "graph_compiler").rglob("*.py")
-        if "gc.disable()" in path.read_text() and path.stem != "program_memory"
-    )
-]
+PROGRAMS = sorted(
+    path.relative_to(ROOT)
+    for path in (ROOT / "plugins" / "graph_compiler").rglob("*.py")
+    if "gc.disable()" in path.read_text() and path.stem != "program_memory"
+)
 DRIVER = """
 import gc
 gc.disable()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path, PurePath
 
 from graph_compiler.cli.running.first_rows import FirstRows
@@ -70,7 +71,7 @@ PREVIEW_BYTES = 50_000_000
 def load_preview() -> None:
     """Import what `published_preview` needs, half a second of work, while another process is waited for."""
     with suppress(ImportError):
-        import pyarrow.parquet  # noqa: F401
+        import_module("pyarrow.parquet")
 
 
 def published_preview(
