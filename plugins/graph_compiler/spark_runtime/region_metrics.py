@@ -240,7 +240,7 @@ class RegionMetrics:
     def _stages_of(self, group: str, description: str) -> tuple[ExecutedStage, ...] | None:
         """Return the stages of an action, None if Spark does not say: a failure to learn fails nothing."""
         try:
-            found = executed_stages(self.spark, group)
+            found = executed_stages(self.spark, group, by_task=not self.is_brief)
         except Exception as error:  # it reads private parts of Spark
             LOG.warning("%s: its stages are unknown: %s", description, error)
             self._learner.note(f"{description}: stages are unknown: {type(error).__name__}")

@@ -85,8 +85,11 @@ class StageTotals:
         )
 
 
-def executed_stages(spark: SparkSession, group: str) -> tuple[ExecutedStage, ...]:
-    """Return the stages of a job group by id; a stage whose shuffle files already exist has not run."""
+def executed_stages(spark: SparkSession, group: str, *, by_task: bool = True) -> tuple[ExecutedStage, ...]:
+    """Return the stages of a job group by id; a stage whose shuffle files already exist has not run.
+
+    Without `by_task`, the tasks of a stage are looked at only if they took long: it is some thirty calls a stage.
+    """
     store = _status_store(spark)
     ids = sorted({id for job in _jobs_of(spark, group) for id in _described(spark, store.job(job))["stageIds"]})
     found = {id: [attempt for attempt in _attempts(spark, store, id) if _has_run(attempt)] for id in ids}
@@ -94,7 +97,8 @@ def executed_stages(spark: SparkSession, group: str) -> tuple[ExecutedStage, ...
     longest = sorted(ran.values(), key=lambda stage: -stage.run.run_milliseconds)[:MOST_STAGES]
     for stage in longest:
         id = stage.run.stage_id
-        ran[id] = _with_tasks(spark, store, stage, found[id][-1])
+        if by_task or _is_long(found[id][-1]):
+            ran[id] = _with_tasks(spark, store, stage, found[id][-1])
     stages = tuple(ran.values())
     return tuple(_with_samples(stages)) if counts_sampled_rows_twice(spark) else stages
 
@@ -138,6 +142,10 @@ def _has_run(attempt: _Described) -> bool:
     return bool(attempt["numCompleteTasks"] + attempt["numFailedTasks"] + attempt["numKilledTasks"])
 
 
+def _is_long(attempt: _Described) -> bool:
+    return int(attempt["executorRunTime"]) >= LONG
+
+
 def _attempts(spark: SparkSession, store: Any, id: int) -> list[_Described]:
     no_statuses = once_for_context(spark, "no statuses", java_class(spark, "java.util.ArrayList"))
     no_quantiles = once_for_context(spark, "no quantiles", lambda: _doubles(spark))
@@ -178,7 +186,7 @@ def _with_tasks(spark: SparkSession, store: Any, stage: ExecutedStage, attempt: 
     """Return a stage with what is known by task. Spark has to sort the tasks, so not if nothing depends on it."""
     run, tasks = stage.run, int(attempt["numCompleteTasks"])
     reads = run.exchange_rows_read > 0
-    is_long = int(attempt["executorRunTime"]) >= LONG
+    is_long = _is_long(attempt)
     if tasks == 1 and run.attempts == 1:
         rows, time = run.exchange_rows_read, run.run_milliseconds
         return replace(
