@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from graph_compiler.declaration.retention import DEFAULT_TTL
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.identifiers import OperatorId, counted, path_segment
 from graph_compiler.staging.gc.inventory import DataFolder, PreparedRows, ResultFolder, StagedRun, StagingInventory
@@ -33,6 +34,7 @@ class Waste(StrEnum):
     FIXED = "one execution fixed these rows for itself, and has ended"
     PREPARED = "a sink prepared it, and will not publish it"
     STRAY = "its writer was killed before it had a name"
+    UNFINISHED = "no stream has this copy of a checkpoint, or its savepoint has no document: its writer was killed"
     TRASH = "an earlier collection was interrupted"
 
 
@@ -124,6 +126,11 @@ def collect(inventory: StagingInventory, policy: Policy) -> Collection:
         for document in inventory.stray
         if policy.now - document.changed >= MINIMUM_SILENCE
     ]
+    removals += [
+        Removal(waste=Waste.UNFINISHED, path=copy.path, bytes=copy.bytes, changed=copy.changed)
+        for copy in inventory.copies
+        if policy.now - copy.changed >= _age_limit(DEFAULT_TTL, policy, is_known=False)
+    ]
     tables: list[LeftTable] = []
     forgotten: list[LeftTable] = []
     kept: list[KeptRun] = []
@@ -141,7 +148,7 @@ def _collect_run(run: StagedRun, undone: frozenset[str], policy: Policy) -> Coll
     found, silent = verdict(run, policy), policy.now - run.changed
     if found.state is RunOfAirflow.LIVE:
         return Collection(removals=(), tables=(), kept=(_kept(run, found, found.reason),))
-    is_old = silent >= _age_limit(run, policy)
+    is_old = silent >= _age_limit(run.ttl, policy, is_known=run.identity in policy.airflow)
     if not is_old and silent < MINIMUM_SILENCE:
         return Collection(removals=(), tables=(), kept=(_kept(run, found, found.reason),))
     tables, forgotten = tuple(_tables(run, undone)), tuple[LeftTable, ...]()
@@ -163,10 +170,12 @@ def _collect_run(run: StagedRun, undone: frozenset[str], policy: Policy) -> Coll
     )
 
 
-def _age_limit(run: StagedRun, policy: Policy) -> float:
-    """Return the age from which a run is removed: the requested one, but at least an hour without Airflow's state."""
-    asked = run.ttl if policy.older_than is None else policy.older_than
-    is_known = run.identity in policy.airflow
+def _age_limit(ttl: float, policy: Policy, *, is_known: bool) -> float:
+    """Return the age from which something is removed: the requested one, but at least an hour if not `is_known`.
+
+    That is whether Airflow has said that nothing writes it.
+    """
+    asked = ttl if policy.older_than is None else policy.older_than
     return asked if is_known else max(asked, MINIMUM_SILENCE)
 
 

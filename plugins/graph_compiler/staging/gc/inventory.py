@@ -77,6 +77,15 @@ class StrayDocument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnfinishedCopy:
+    """The folder of a checkpoint that no stream has, or of a savepoint without its document."""
+
+    path: str
+    bytes: int
+    changed: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StagedRun:
     """A run's folder. `logical_date` is that of its attempts, None if they have none."""
 
@@ -99,7 +108,8 @@ class StagingInventory:
     """A staging root.
 
     `undone` are publications that were decided and not finished. `trash` is what an earlier collection did not finish
-    removing; `stray` are temporary files of ledgers. `positions` is the number of sources that have one.
+    removing; `stray` are temporary files of ledgers; `copies` are those of checkpoints. `positions` is the number of
+    sources that have one.
     """
 
     root: str
@@ -107,4 +117,5 @@ class StagingInventory:
     undone: tuple[Publication, ...]
     trash: tuple[str, ...]
     stray: tuple[StrayDocument, ...]
+    copies: tuple[UnfinishedCopy, ...] = ()
     positions: int = 0

@@ -5,7 +5,8 @@ to rename. In a store without renames, the run's marker is removed first, so tha
 descriptors in `tasks/`, by which a run is found, last.
 
 A run is kept if it has changed since the survey, or if another part of it could not be removed. Prepared rows are kept
-if their publication was decided in the meantime: the ledgers are read again before each run.
+if their publication was decided in the meantime: the ledgers are read again before each run. Copies of checkpoints are
+looked at again, too; who makes one checks at its end that it is still there.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import MARKER, REMOVED, TASKS, TRASH, StagingLayout
 from graph_compiler.identifiers import path_segment
 from graph_compiler.staging.gc.collection import Collection, LeftTable, Removal, Waste
-from graph_compiler.staging.gc.survey import last_change
+from graph_compiler.staging.gc.survey import copies_in, last_change
 from graph_compiler.staging.publications.preparations import is_folder_beside, prepared_folders
 from graph_compiler.staging.publications.publications import Publication, undone_intents
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -34,7 +35,7 @@ def remove(store: StagingStore, collection: Collection, root: str) -> Iterator[R
         if run not in spared:
             spared[run] = run is not None and _has_changed(store, run, removal.changed, root)
             undone = frozenset(undone_intents(store, root))
-        if spared[run] or _is_needed(removal, undone):
+        if spared[run] or _is_needed(removal, undone) or _is_in_use(store, removal, root):
             continue
         if _remove(store, removal, root):
             yield removal
@@ -54,6 +55,13 @@ def _has_changed(store: StagingStore, run: RunIdentity, changed: float, root: st
     return last_change(store, StagingLayout(root=root, identity=run)) != changed
 
 
+def _is_in_use(store: StagingStore, removal: Removal, root: str) -> bool:
+    """Whether a copy of a checkpoint is not any more one that its writer has left."""
+    if removal.waste is not Waste.UNFINISHED:
+        return False
+    return all((copy.path, copy.changed) != (removal.path, removal.changed) for copy in copies_in(store, root))
+
+
 def _is_needed(removal: Removal, undone: frozenset[Publication]) -> bool:
     """Whether an unfinished publication needs it: prepared rows are in a folder with the execution's name."""
     executions = {intent.execution_id for intent in undone if intent.identity == removal.run}
@@ -67,9 +75,9 @@ def _remove(store: StagingStore, removal: Removal, root: str) -> bool:
     path = removal.path
     if removal.waste is Waste.RUN and not store.promises.atomic_move:
         _remove_all_but_tasks(store, path)
-    elif removal.waste is Waste.RUN:
+    elif removal.waste in (Waste.RUN, Waste.UNFINISHED):  # streams are in stores that can move
         path = f"{root}/{TRASH}/{uuid.uuid4().hex}"
-        if not store.move(removal.path, path):  # another collection has taken the run
+        if not store.move(removal.path, path):  # another collection has taken it
             return False
     store = store_beside(store, root, path)
     folders = prepared_folders(path) if removal.waste is Waste.PREPARED else (path,)

@@ -45,6 +45,7 @@ from graph_compiler.staging.gc.inventory import (
     StagedRun,
     StagingInventory,
     StrayDocument,
+    UnfinishedCopy,
 )
 from graph_compiler.staging.gc.liveness import RunFacts
 from graph_compiler.staging.publications.preparations import PlaceKind, Preparation, prepared_folders
@@ -54,6 +55,7 @@ from graph_compiler.staging.results.release import find_release
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore, StoredFile
 from graph_compiler.staging.store.stores import store_beside
+from graph_compiler.staging.streams.checkpoint import unfinished_copies
 
 _UNREADABLE = (GraphCompilerError, ValueError, KeyError, OSError)
 """The errors that documents of another version, or an incomplete disk, cause."""
@@ -74,8 +76,20 @@ def survey(store: StagingStore, root: str) -> StagingInventory:
         undone=tuple(undone_intents(store, root)),
         trash=tuple(f"{root}/{TRASH}/{name}" for name in store.folders(f"{root}/{TRASH}")),
         stray=tuple(_stray(f"{root}/{TARGETS}", list(store.files(f"{root}/{TARGETS}")))),
+        copies=tuple(copies_in(store, root)),
         positions=sum(len(store.folders(f"{positions_of(root)}/{name}")) for name in store.folders(positions_of(root))),
     )
+
+
+def copies_in(store: StagingStore, root: str) -> Iterator[UnfinishedCopy]:
+    """Yield those that have files; nothing if a record cannot be read: any folder could be that of its stream."""
+    try:
+        found = list(unfinished_copies(store, root))
+    except _UNREADABLE:
+        return
+    for path in found:
+        if files := list(store.files(path)):
+            yield UnfinishedCopy(path=path, bytes=sum(file.bytes for file in files), changed=_changed(files))
 
 
 def survey_run(store: StagingStore, layout: StagingLayout) -> StagedRun:

@@ -143,6 +143,20 @@ def known_streams(store: StagingStore, root: str, owner: str | None = None) -> I
             )
 
 
+def unfinished_copies(store: StagingStore, root: str) -> Iterator[str]:
+    """Yield the folders of checkpoints that no source's stream has, and of savepoints without their document.
+
+    A process makes such a copy now, was killed while it did, or was killed while it reset a stream. Raises
+    DamagedDocumentError.
+    """
+    for layout in known_layouts(store, root):
+        sources = layout.sources.rpartition("/")[2], layout.savepoints.rpartition("/")[2]
+        begun = {stream.stream_id for stream in known_streams(store, root, layout.owner)}
+        yield from (layout.stream(id) for id in store.folders(layout.folder) if id not in begun and id not in sources)
+        places = (f"{layout.savepoints}/{name}" for name in store.folders(layout.savepoints))
+        yield from (place for place in places if not store.is_there(savepoint_in(place)))
+
+
 def last_batch(store: StagingStore, folder: str) -> int | None:
     """Return the last batch in a folder of Spark's checkpoint, `offsets` or `commits`; None if there is none."""
     return max((int(name) for key in store.keys(folder) if (name := PurePath(key).name).isdecimal()), default=None)

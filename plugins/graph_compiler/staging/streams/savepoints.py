@@ -121,6 +121,9 @@ def take_savepoint(
             files=files,
         )
         beside.put_if_absent(savepoint_in(place), to_json(savepoint).encode())
+        there = {file.key for file in beside.files(checkpoint_in(place))}
+        if any(f"{checkpoint_in(place)}/{file.name}" not in there for file in files):
+            raise CheckpointError(f"{place} was removed while it was written: that took long\n  hint: try again")
     except BaseException:
         beside.delete(place)
         raise
@@ -171,19 +174,23 @@ def begin_with_savepoint(
             streams=saved.streams,
             elsewhere=(*saved.elsewhere, *(_targets(saved) if saved.root != layout.root else ())),
         )
+        record = QueryRecord(version=VERSION, number=0, query=query)
         try:
+            put_behind(store, layout.queries(own), to_json(record).encode())  # first, and looked for at the end
             _restore(saved, beside, store, start.path, copy, places)
             prepare(copy)
             if (last := last_batch(store, f"{copy}/commits")) is not None and last != saved.own.batch:
                 origin = replace(origin, begins=last + 1)
-            record = QueryRecord(version=VERSION, number=0, query=query)
-            put_behind(store, layout.queries(own), to_json(record).encode())
             store.put_if_absent(layout.origin(own), to_json(origin).encode())
         except BaseException:
             store.delete(layout.stream(own))
             raise
         if begin_stream(store, layout, uids, own) != own:
             store.delete(layout.stream(own))  # another driver was first
+        elif last_query(store, layout, own) is None:
+            for key in (*map(layout.source, uids), layout.stream(own)):
+                store.delete(key)
+            raise CheckpointError(f"{copy} was removed while it was made: that took long\n  hint: try again")
         else:
             dropped = QueryChange.of(saved.query, query).names(StateFate.DROPPED)
             without = f", without the state of {listing(map(shown, dropped))}" if dropped else ""
