@@ -112,6 +112,18 @@ def size_words(size: float) -> str:
     return f"{size:.1f} TB"
 
 
+def time_words(seconds: float) -> str:
+    """Return a span of time for people: "90 s", "12 min", "3:05 h", "4 days"."""
+    whole = max(0, round(seconds))
+    if whole < 120:
+        return f"{whole} s"
+    if whole < 2 * 60 * 60:
+        return f"{whole // 60} min"
+    if whole < 2 * 24 * 60 * 60:
+        return f"{whole // 3600}:{whole // 60 % 60:02} h"
+    return f"{whole // (24 * 60 * 60)} days"
+
+
 def listing(names: Iterable[str]) -> str:
     """Return names as a list in a sentence: `a, b and c`."""
     *rest, last = list(names) or ["nothing"]

@@ -236,7 +236,9 @@ def test_the_slowest_task_is_the_one_that_cost_most_time() -> None:
 
 
 def test_batches_of_a_stream_are_shown_as_far_as_they_are_known() -> None:
-    progress = StreamProgress(state_rows=5, state_bytes=900, watermark="2024-01-01T00:22:00.000Z", behind=3, rows_in=7)
+    progress = StreamProgress(
+        state_rows=5, state_bytes=900, watermark="2024-01-01T00:22:00.000Z", behind=3, rows_in=7, waited=90.0
+    )
     batches = (
         PublishedBatch(number=3, rows=2, seconds=1.5),
         PublishedBatch(number=4, rows=4, seconds=0.5, late=1, progress=progress),
@@ -247,6 +249,7 @@ def test_batches_of_a_stream_are_shown_as_far_as_they_are_known() -> None:
     assert (unknown.number, unknown.rows_in, unknown.rows_out, unknown.late, unknown.watermark) == (3, None, 2, 0, None)
     assert (known.rows_in, known.rows_out, known.late, known.watermark) == (7, 4, 1, "2024-01-01T00:22:00.000Z")
     assert (known.state_rows, known.state_bytes, known.behind, known.seconds) == (5, 900, 3, 0.5)
+    assert (unknown.waited, known.waited) == (None, 90.0)
 
 
 def test_a_stream_that_runs_shows_its_last_batches_and_since_when_one_is_in_progress() -> None:

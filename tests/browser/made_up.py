@@ -112,6 +112,7 @@ def _batch(number: int) -> ViewBatch:
         state_rows=1_234_567,
         state_bytes=987_654_321,
         behind=12_345,
+        waited=5400.0,
         seconds=1.25,
     )
 

@@ -163,10 +163,21 @@ def test_batches_of_a_stream_are_a_table_that_scrolls_by_itself(sized: Page) -> 
     details = sized.get_by_role("complementary", name="Details")
     table = details.get_by_role("region", name="Batches")
     expect(table.locator("thead th")).to_have_text(
-        ["batch", "rows in", "rows out", "late", "watermark", "state rows", "state", "behind", "time"]
+        ["batch", "rows in", "rows out", "late", "watermark", "state rows", "state", "behind", "waited", "time"]
     )
     expect(table.locator("tbody tr")).to_have_count(50)
-    first = ["199", "336,776", "1,200", "3", "2013-01-05 00:22:00", "1,234,567", "988 MB", "12,345", "1.3 s"]
+    first = [
+        "199",
+        "336,776",
+        "1,200",
+        "3",
+        "2013-01-05 00:22:00",
+        "1,234,567",
+        "988 MB",
+        "12,345",
+        "1 h 30 min",
+        "1.3 s",
+    ]
     expect(table.locator("tbody tr").first.locator("td")).to_have_text(first)
     assert box(table)["width"] <= box(details)["width"]
     assert table.evaluate("one => one.scrollHeight > one.clientHeight")

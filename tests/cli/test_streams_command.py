@@ -223,12 +223,12 @@ def test_a_driver_is_asked_to_stop(checkpoint: Checkpoint) -> None:
 def test_each_batch_is_one_line_and_ctrl_c_asks(checkpoint: Checkpoint) -> None:
     lines = StreamLines(LocalStore(), checkpoint.layout, QUERY, time.time() - 100)
     assert (list(lines.new()), lines.request_stop()) == ([], False)
-    progress = StreamProgress(state_rows=None, state_bytes=None, watermark="2024-01-01T00:00:00Z", behind=2)
+    progress = StreamProgress(state_rows=None, state_bytes=None, watermark="2024-01-01T00:00:00Z", behind=2, waited=65)
     batches = [PublishedBatch(number=number, rows=3, seconds=0.5) for number in range(3)]
     turn = begun(checkpoint, batches=tuple(batches[:2]))
     assert list(lines.new()) == ["batch 0: 3 rows in 0.5 s"], "the last one waits for what Spark reports"
     begun(checkpoint, batches=(*batches[:2], replace(batches[2], progress=progress)))
-    where = "watermark 2024-01-01T00:00:00Z, 2 records behind"
+    where = "watermark 2024-01-01T00:00:00Z, 2 records behind, oldest file waited 65 s"
     assert list(lines.new()) == ["batch 1: 3 rows in 0.5 s", f"batch 2: 3 rows in 0.5 s, {where}"]
     assert list(lines.new()) == []
     assert lines.request_stop()

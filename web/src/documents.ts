@@ -359,8 +359,8 @@ export interface ExchangeRun {
  * A batch of a stream that an attempt has published, and where the stream was behind it.
  *
  * `rows_in` are of sources, `rows_out` of all sinks. `late` rows were left out. `watermark` is ISO. `behind` is how
- * many records of Kafka were not read, in the partition that is most behind. What is not known, or does not exist for
- * the stream, is null.
+ * many records of Kafka were not read, in the partition that is most behind; `waited`, for how many seconds its oldest
+ * file had been there. What is not known, or does not exist for the stream, is null.
  */
 export interface Batch {
   number: number
@@ -371,6 +371,7 @@ export interface Batch {
   state_rows: number | null
   state_bytes: number | null
   behind: number | null
+  waited: number | null
   seconds: number
 }
 

@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -75,6 +76,19 @@ def is_counted(spark: SparkSession, folder: Path) -> bool:
     assert dict(rows(spark, folder / "counts")) == expected
     assert Counter(word for (word,) in rows(spark, folder / "words")) == expected
     return True
+
+
+def test_how_long_files_wait_is_known(tmp_path: Path, spark: SparkSession, arrive: Callable[[str, str], None]) -> None:
+    runs = Runs(word_count(tmp_path), tmp_path, spark)
+    for name, age in (("a.txt", 7_200), ("b.txt", 3_600)):
+        arrive(name, "to be")
+        written = time.time() - age
+        os.utime(tmp_path / "in" / name, (written, written))
+    assert runs.run("one") == []
+    (batch,) = runs.report().batches
+    assert batch.progress is not None
+    assert batch.progress.waited is not None
+    assert 7_200 <= batch.progress.waited < 7_260
 
 
 def test_words_are_counted_run_by_run(tmp_path: Path, spark: SparkSession, arrive: Callable[[str, str], None]) -> None:

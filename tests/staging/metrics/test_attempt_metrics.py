@@ -137,7 +137,9 @@ def report() -> ExecutionReport:
 
 
 def test_a_stream_has_sums_of_its_batches_and_gauges_of_the_last_one() -> None:
-    progress = StreamProgress(state_rows=5, state_bytes=900, watermark="2024-01-01T00:22:00.000Z", behind=0, rows_in=7)
+    progress = StreamProgress(
+        state_rows=5, state_bytes=900, watermark="2024-01-01T00:22:00.000Z", behind=0, rows_in=7, waited=0.5
+    )
     batches = (
         PublishedBatch(number=3, rows=2, seconds=1.5, late=2, progress=replace(progress, state_rows=9)),
         PublishedBatch(number=4, rows=4, seconds=0.5, progress=progress),
@@ -151,6 +153,7 @@ def test_a_stream_has_sums_of_its_batches_and_gauges_of_the_last_one() -> None:
         "stream.state_bytes 900",
         "stream.watermark 1704068520000",
         "stream.behind 0",
+        "stream.waited 500",
     ]
     plain = replace(batches[0], late=0, progress=None)
     ended = attempt(0, FINISHED, started=0, running=1, ended=2, report=replace(bare_report(), batches=(plain,)))

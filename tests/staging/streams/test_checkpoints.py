@@ -176,9 +176,12 @@ def test_batches_are_one_line() -> None:
     read = [replace(batch, progress=moved) for batch in batches]
     assert list(batch_words(read)) == ["batches 5 to 7: 4,500 rows in, 3,000 rows out, 3.5 s at most"]
     assert next(batch_words([batches[0], *read[1:]])).startswith("batches 5 to 7: 3,000 rows, ")
-    progress = StreamProgress(state_rows=1, state_bytes=2_000, watermark="2024-01-01T00:00:00.000Z", behind=30)
+    progress = StreamProgress(
+        state_rows=1, state_bytes=2_000, watermark="2024-01-01T00:00:00.000Z", behind=30, waited=7_500
+    )
     last = [*batches, replace(batches[-1], number=8, progress=progress)]
     state, watermark = "its state has 1 row, 2,000 bytes", "its watermark is 2024-01-01T00:00:00.000Z"
-    assert list(batch_words(last))[1:] == [f"{state}; {watermark}; a partition is 30 records behind"]
+    lag = "a partition is 30 records behind; its oldest file had waited 2:05 h"
+    assert list(batch_words(last))[1:] == [f"{state}; {watermark}; {lag}"]
     nothing = StreamProgress(state_rows=None, state_bytes=None, watermark=None, behind=0)
     assert len(list(batch_words([replace(batches[0], progress=nothing)]))) == 1

@@ -18,6 +18,7 @@ const COLUMNS: BatchColumn[] = [
   { name: 'state rows', title: 'Rows that the stream remembers behind it', words: (batch) => rowsWords(batch.state_rows), isEmpty: (batch) => batch.state_rows === null },
   { name: 'state', title: 'Memory of these rows', words: (batch) => bytesWords(batch.state_bytes), isEmpty: (batch) => batch.state_bytes === null },
   { name: 'behind', title: 'Records that were not read by then, in the partition that is most behind', words: (batch) => rowsWords(batch.behind), isEmpty: (batch) => batch.behind === null },
+  { name: 'waited', title: 'How long its oldest file had been there when it began', words: (batch) => secondsWords(batch.waited), isEmpty: (batch) => batch.waited === null },
   { name: 'time', title: 'How long it took, with its publication', words: (batch) => secondsWords(batch.seconds) },
 ]
 

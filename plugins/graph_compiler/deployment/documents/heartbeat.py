@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from enum import StrEnum
 
 from graph_compiler.deployment.documents.stream import PublishedBatch
-from graph_compiler.identifiers import counted
+from graph_compiler.identifiers import counted, time_words
 
 VERSION = 1
 LATE_AFTER = 60.0
@@ -77,16 +76,16 @@ class StreamHeartbeat:
     def words(self, now: float) -> str:
         """Return what the driver does, as one line; another host's clock may be ahead of this one."""
         if self.end is not None:
-            return f"ended {_ago(now - self.written)} ago: {self.end.words()}"
+            return f"ended {time_words(now - self.written)} ago: {self.end.words()}"
         silent = now - self.written
         if silent > LATE_AFTER:
             since = "" if self.batch is None else f", in batch {self.batch}"
-            return f"no sign of life for {_ago(silent)}{since}"
-        parts = [f"running for {_ago(now - self.began)}"]
+            return f"no sign of life for {time_words(silent)}{since}"
+        parts = [f"running for {time_words(now - self.began)}"]
         if self.batch is not None and self.batch_began is not None:
-            parts.append(f"in batch {self.batch} for {_ago(now - self.batch_began)}")
+            parts.append(f"in batch {self.batch} for {time_words(now - self.batch_began)}")
         if self.batches and self.published is not None:
-            parts.append(f"batch {self.batches[-1].number} {_ago(now - self.published)} ago")
+            parts.append(f"batch {self.batches[-1].number} {time_words(now - self.published)} ago")
         return ", ".join(parts)
 
 
@@ -98,11 +97,6 @@ def batch_line(batch: PublishedBatch) -> str:
         parts.append(f"watermark {known.watermark}")
     if known is not None and known.behind is not None:
         parts.append(f"{counted(known.behind, 'record')} behind")
+    if known is not None and known.waited is not None:
+        parts.append(f"oldest file waited {time_words(known.waited)}")
     return ", ".join(parts)
-
-
-def _ago(seconds: float) -> str:
-    whole = max(0, round(seconds))
-    if whole < 120:
-        return f"{whole} s"
-    return f"{whole // 60} min" if whole < 2 * 60 * 60 else str(timedelta(seconds=whole // 60 * 60))[:-3] + " h"

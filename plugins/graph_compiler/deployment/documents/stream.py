@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from graph_compiler.extensions import UNSAID
-from graph_compiler.identifiers import OperatorId, counted, listing, shown
+from graph_compiler.identifiers import OperatorId, counted, listing, shown, time_words
 
 VERSION = 1
 END_OF_TIME_MS = 253_402_300_799_999
@@ -282,7 +282,8 @@ class StreamProgress:
 
     `state_rows` and `state_bytes` are what it remembers, in memory, of all operators; None if it has no state.
     `watermark` is ISO, None if it has none yet. `behind` is how many records of Kafka had arrived by then in the
-    partition that is most behind, and were not read; None if no source says that. `rows_in` is how many rows Spark has
+    partition that is most behind, and were not read; None if no source says that. `waited` is how many seconds before
+    the batch its oldest file was written; None if it has no files. `rows_in` is how many rows Spark has
     read for it from sources that never end; of a source that several branches of the query read, the mean of them. None
     if a batch was repeated, or an earlier version has not recorded it. A filter may let Spark skip parts of Parquet and
     ORC files, and it counts rows twice that it has read twice (a lost executor, a sink that sorts).
@@ -293,6 +294,7 @@ class StreamProgress:
     watermark: str | None
     behind: int | None
     rows_in: int | None = field(default=None, metadata={UNSAID: True})
+    waited: float | None = field(default=None, metadata={UNSAID: True})
 
     def words(self) -> str:
         """Return it for people; empty if there is nothing to say."""
@@ -303,6 +305,8 @@ class StreamProgress:
             found.append(f"its watermark is {self.watermark}")
         if self.behind:
             found.append(f"a partition is {counted(self.behind, 'record')} behind")
+        if self.waited is not None:
+            found.append(f"its oldest file had waited {time_words(self.waited)}")
         return "; ".join(found)
 
 

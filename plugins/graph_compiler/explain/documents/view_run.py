@@ -98,8 +98,8 @@ class ViewBatch:
     """A batch of a stream that an attempt has published, and where the stream was behind it.
 
     `rows_in` are of sources, `rows_out` of all sinks. `late` rows were left out. `watermark` is ISO. `behind` is how
-    many records of Kafka were not read, in the partition that is most behind. What is not known, or does not exist for
-    the stream, is None.
+    many records of Kafka were not read, in the partition that is most behind; `waited`, for how many seconds its oldest
+    file had been there. What is not known, or does not exist for the stream, is None.
     """
 
     number: int
@@ -110,6 +110,7 @@ class ViewBatch:
     state_rows: int | None
     state_bytes: int | None
     behind: int | None
+    waited: float | None
     seconds: float
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
 from graph_compiler.deployment.documents.stream import StreamQuery
@@ -88,6 +89,11 @@ class BatchInputs:
         for operator, each in self.inputs:
             with _attributed(operator):
                 each.check()
+
+    def waited(self, now: datetime) -> float | None:
+        """Return how many seconds the oldest of them had been there, None if no source knows that."""
+        known = [oldest for _, each in self.inputs if (oldest := each.oldest()) is not None]
+        return max(0.0, (now - min(known)).total_seconds()) if known else None  # a store's clock may be ahead
 
     def check_unchanged(self) -> None:
         """Raise OperatorFailedError if one of them is not any more what the batch was to have."""

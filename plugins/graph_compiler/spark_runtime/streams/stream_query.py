@@ -209,6 +209,8 @@ class _Stream:
     _late_before: int = 0
     """Late rows of batches that a report does not name any more."""
     _progress: dict[int, StreamProgress] = field(default_factory=dict)
+    _waited: dict[int, float | None] = field(default_factory=dict)
+    """How many seconds the oldest file of a batch had been there."""
 
     def __post_init__(self) -> None:
         self._region = region_of_batch(self.task.region)
@@ -292,8 +294,10 @@ class _Stream:
             if _COMPUTED not in batch.durationMs:  # Spark says that nothing arrives, with the number of the next batch
                 continue
             times_read = () if batch.batchId == self._repeated else self._sources.times_read
-            self._progress[batch.batchId] = _progress_of(batch, times_read)
-            self._progress.pop(batch.batchId - _MOST_BATCHES, None)
+            waited = self._waited.get(batch.batchId)
+            self._progress[batch.batchId] = replace(_progress_of(batch, times_read), waited=waited)
+            for known in (self._progress, self._waited):
+                known.pop(batch.batchId - _MOST_BATCHES, None)
             if not sets_all_aside:
                 dropped = (state.numRowsDroppedByWatermark for state in batch.stateOperators)
                 self._late[batch.batchId] = max(dropped, default=0)
@@ -373,6 +377,7 @@ class _Stream:
         self.checkpoint.check()
         inputs = self._sources.of_batch(number)
         inputs.check()
+        self._waited[number] = inputs.waited(time_of(self.store, self.checkpoint.folder, number))
         if self.task.region.stream is not None:
             check_not_ended(self.checkpoint, self.task.region.stream, number)
         sinks = [each for each in self._region.operators if isinstance(each.operator, Sink)]

@@ -47,6 +47,7 @@ class MetricName(StrEnum):
     STATE_BYTES = "graph_compiler.stream.state_bytes"
     WATERMARK = "graph_compiler.stream.watermark"
     BEHIND = "graph_compiler.stream.behind"
+    WAITED = "graph_compiler.stream.waited"
 
     @property
     def is_timing(self) -> bool:
@@ -74,7 +75,7 @@ _OWN_TAGS = {
     MetricName.RECOMPUTATIONS: "output",
     MetricName.VIOLATIONS: "contract",
 }
-_GAUGES = {MetricName.STATE_ROWS, MetricName.STATE_BYTES, MetricName.WATERMARK, MetricName.BEHIND}
+_GAUGES = {MetricName.STATE_ROWS, MetricName.STATE_BYTES, MetricName.WATERMARK, MetricName.BEHIND, MetricName.WAITED}
 TASK_TAGS = ("dag_id", "task_id", "pipeline")
 """The tags of every metric."""
 
@@ -155,6 +156,7 @@ def _of_stream(batches: Sequence[PublishedBatch]) -> Iterator[Metric]:
             MetricName.STATE_BYTES: last.state_bytes,
             MetricName.WATERMARK: watermark,
             MetricName.BEHIND: last.behind,
+            MetricName.WAITED: None if last.waited is None else round(last.waited * 1000),
         }
         yield from (Metric(name, value) for name, value in gauges.items() if value is not None)
 

@@ -145,6 +145,7 @@ def batch_view(batch: PublishedBatch) -> ViewBatch:
         state_rows=known.state_rows if known else None,
         state_bytes=known.state_bytes if known else None,
         behind=known.behind if known else None,
+        waited=known.waited if known else None,
         seconds=batch.seconds,
     )
 

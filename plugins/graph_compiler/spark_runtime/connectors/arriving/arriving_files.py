@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -27,6 +28,7 @@ from graph_compiler.spark_runtime.connectors.arriving.arriving_source import (
 from graph_compiler.spark_runtime.connectors.file_source import FooterColumns, check_files, read_stream
 from graph_compiler.spark_runtime.positions.new_files import files_now
 from graph_compiler.spark_runtime.spark_internals.file_listings import modification_times
+from graph_compiler.staging.attempts.run_marker import moment
 from graph_compiler.staging.streams.batch_log import all_files, files_of
 
 _OF_PATTERNS = re.compile(r"[{}\[\]*?\\]")
@@ -86,6 +88,10 @@ class BatchFiles(BatchInput):
         self.check_unchanged()
         if self.files:
             check_files(self.footers, tuple(self.files))
+
+    def oldest(self) -> datetime | None:
+        """Return when its oldest file was written, None if it has none."""
+        return moment(min(self.files.values()) / 1000) if self.files else None
 
     def check_unchanged(self) -> None:
         """Raise SourceChangedError if a file is not as it was listed."""

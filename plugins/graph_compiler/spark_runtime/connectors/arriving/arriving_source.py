@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from datetime import datetime
 from functools import singledispatch
 
 from pyspark.sql import DataFrame, SparkSession
@@ -48,6 +49,10 @@ class BatchInput(ABC):
     @abstractmethod
     def check_unchanged(self) -> None:
         """Raise an error if it is not any more what the batch was to have."""
+
+    def oldest(self) -> datetime | None:
+        """Return when the first part of it was written, None if that is not known."""
+        return None
 
 
 class KeptByFormat(BatchInput):
