@@ -69,12 +69,20 @@ def distinct(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(result)
 
 
+class ShortenedName(str):
+    """A name of which only the path segment is known, which was too short for it."""
+
+    __slots__ = ()
+
+
 def path_segment(name: str) -> str:
     """Return any name as one path segment, readable where that is safe: run ids keep `_`, `-` and digits.
 
     A segment that would be too long for a file system ends with `~` and a digest, as no other segment does. Two
     names never have the same segment, unless a file system ignores case.
     """
+    if isinstance(name, ShortenedName):
+        return str(name)
     whole = quote(name, safe="", errors="surrogatepass").replace("~", "%7E")
     if len(whole) > _LONGEST_SEGMENT:
         digest = hashlib.sha256(whole.encode()).hexdigest()[:_DIGEST]
@@ -91,6 +99,11 @@ def digested_segment(shown: str, whole: str) -> str:
 def name_of_segment(segment: str) -> str | None:
     """Return the name that a segment encodes, None if it was shortened or has a digest for another reason."""
     return None if "~" in segment else unquote(segment, errors="surrogatepass")
+
+
+def known_name(segment: str) -> str:
+    """Return the name that a segment encodes; of one that was shortened, what has the same segment."""
+    return name_of_segment(segment) or ShortenedName(segment)
 
 
 def quoted(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Which tests with Spark or Airflow a run of CI leaves to the next four runs (decision 68): it sets TURN to a number."""
+"""Which tests with Spark or Airflow a run of CI leaves to the next four (decision 68): it sets TURN to a number."""
 
 from __future__ import annotations
 

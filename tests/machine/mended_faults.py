@@ -1676,9 +1676,9 @@ FAULTS = (
     ),
     _fault(
         179,
-        "a batch whose record is folded is appended again, from an old copy of its checkpoint",
-        ("Ledger._refuse_batch_of_old", "later[1] - batch[1] >= FOLDED_AFTER", "False"),
-        found_by=f"{FOLDED}::test_a_batch_of_long_ago_is_refused",
+        "a batch is published again, and new rows are left out, from an old copy of its checkpoint",
+        ("Ledger._refuse_older_checkpoint", "or there[1] < own[1]", "or there[1] < own[1] + 100"),
+        found_by=f"{FOLDED}::test_a_batch_before_the_last_one_is_refused",
     ),
     _fault(
         180,
@@ -1715,5 +1715,57 @@ FAULTS = (
         "gc removes a copy of a checkpoint whose slow writer goes on",
         ("_is_in_use", "all(", "False and all("),
         found_by=f"{UNFINISHED}::test_a_copy_that_goes_on_meanwhile_is_kept",
+    ),
+    _fault(
+        186,
+        "a stream from a savepoint appends what another stream from the same one has appended",
+        ("Ledger._refuse_rows_behind", "if stream_id not in passed and family_of(stream_id) in families:", "if False:"),
+        found_by=f"{FOLDED}::test_rows_of_another_stream_from_the_same_savepoint_are_not_appended_again",
+    ),
+    _fault(
+        187,
+        "files are read twice, since the name of another file of their batch is a pattern",
+        ("BatchFiles.check", "_refuse_patterns(map(plain_place, self.files))", "pass"),
+        found_by="spark/streams/test_streams.py::test_a_file_whose_name_is_a_pattern_is_refused_in_a_batch",
+    ),
+    _fault(
+        188,
+        "gc removes the checkpoint of a stream whose source has a long uid",
+        (
+            "known_name",
+            "return name_of_segment(segment) or ShortenedName(segment)",
+            "return name_of_segment(segment) or segment",
+        ),
+        found_by="staging/streams/test_checkpoints.py::test_streams_of_long_names_are_found",
+    ),
+    _fault(
+        189,
+        "a batch that was planned again counts as published",
+        ("Ledger._refuse_older_checkpoint", "len(plans) < len((own, there))", "True"),
+        found_by=f"{FOLDED}::test_a_batch_that_was_planned_again_is_refused",
+    ),
+    _fault(
+        190,
+        "nothing has arrived, although files were listed for a batch that never began",
+        ("_has_more", "return offset is not None and last > offset", "return False"),
+        found_by="staging/streams/test_batch_log.py::test_files_that_are_listed_and_in_no_batch_have_arrived",
+    ),
+    _fault(
+        191,
+        "nothing has arrived in a folder that cannot be listed",
+        ("is_folder_read", ", onerror=_refuse)", ")"),
+        found_by="staging/streams/test_batch_log.py::test_what_cannot_be_looked_at_is_for_spark",
+    ),
+    _fault(
+        192,
+        "a driver that wakes a hundred batches later publishes its batch again",
+        ("Ledger._is_late", "if number not in self.records.folded(target):", "if True:"),
+        found_by=f"{FOLDED}::test_a_driver_that_wakes_when_its_number_is_folded_publishes_nothing",
+    ),
+    _fault(
+        193,
+        "a driver is killed while it begins a stream of two sources, and no run can continue it",
+        ("complete_stream", "if found is not None and not store.keys(layout.turns(found)):", "if False:"),
+        found_by="staging/streams/test_checkpoints.py::test_a_driver_that_was_killed_when_it_began_is_followed",
     ),
 )

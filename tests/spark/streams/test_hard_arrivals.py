@@ -10,7 +10,9 @@ from pyspark.sql import SparkSession
 from graph_compiler import Json, Parquet, StreamExecutionEnvironment, TumblingEventTimeWindows
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from graph_compiler.staging.publications import ledger as ledgers
-from graph_compiler.staging.publications.ledger import Ledger, LedgerRecords
+from graph_compiler.staging.publications import ledger_records
+from graph_compiler.staging.publications.ledger import Ledger
+from graph_compiler.staging.publications.ledger_records import LedgerRecords
 from tests.harness.position_runs import Runs, write
 from tests.lake.dying import die
 
@@ -70,14 +72,20 @@ def test_ledgers_stay_small_while_drivers_die(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in `test_folded_batches.py`, with what Spark writes and repeats; a record is folded behind two batches."""
-    monkeypatch.setattr(ledgers, "FOLDED_AFTER", 2)
+    for module in (ledgers, ledger_records):
+        monkeypatch.setattr(module, "FOLDED_AFTER", 2)
     runs = copies(tmp_path, spark, maxFilesPerTrigger=1)
     for run in range(5):
         for file in range(3):
             id = run * 3 + file
             write(tmp_path / "in" / f"{id:02}.json", {"id": id, "at": minute(0)})
         with monkeypatch.context() as patch:
-            places = ((LedgerRecords, "fold"), (ledgers, "put_folded"), (Ledger, "finish"), (SinkCommitter, "commit"))
+            places = (
+                (LedgerRecords, "fold"),
+                (ledger_records, "put_folded"),
+                (Ledger, "finish"),
+                (SinkCommitter, "commit"),
+            )
             die(patch, *places[run % 4], after=run % 2 == 0)
             runs.run(f"run {run}")
         assert runs.run(f"run {run}") == []

@@ -21,7 +21,7 @@ from graph_compiler.spark_runtime.connectors.source import read_source
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.spark_runtime.streams import state_backend, stream_query
-from graph_compiler.spark_runtime.streams.batch_inputs import BatchInputs
+from graph_compiler.spark_runtime.streams.batch_inputs import BatchInputs, StreamSources
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.streams.checkpoint import Checkpoint
 from tests.harness.position_runs import Runs, write
@@ -433,6 +433,35 @@ def test_a_file_whose_name_is_a_pattern_is_refused_before_it_is_in_a_batch(
     (tmp_path / "in" / name).rename(tmp_path / "in" / "b.json")
     assert runs.run("one") == []
     assert rows(spark, tmp_path / "out") == [(1,), (2,)]
+
+
+@pytest.mark.parametrize("before", [0, pytest.param(9, marks=pytest.mark.ci)])
+def test_a_file_whose_name_is_a_pattern_is_refused_in_a_batch(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, before: int
+) -> None:
+    """It arrives when the driver has looked at the names. Behind 9 batches, Spark's list has the files of all."""
+    runs = copies(tmp_path, Json(f"{tmp_path}/in", schema="id INT"), spark)
+    (tmp_path / "in").mkdir()
+    for number in range(before):
+        write(tmp_path / "in" / f"{number}.json", {"id": -number})
+        assert runs.run(f"run {number}") == []
+    write(tmp_path / "in" / "a.json", {"id": 1})
+    write(tmp_path / "in" / "b.json", {"id": 2})
+    looks = StreamSources.check_start
+
+    def arrives(sources: StreamSources) -> None:
+        looks(sources)
+        write(tmp_path / "in" / "x[1].json", {"id": 3})
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StreamSources, "check_start", arrives)
+        (failure,) = runs.run("one")
+    assert "x[1].json has a character of patterns in its path" in failure
+    (failure,) = runs.run("one")
+    assert "x[1].json has a character of patterns in its path" in failure
+    (tmp_path / "in" / "x[1].json").rename(tmp_path / "in" / "y.json")
+    assert runs.run("one") == []
+    assert sorted(id for (id,) in rows(spark, tmp_path / "out")) == [*range(1 - before, 4)]
 
 
 @pytest.mark.ci

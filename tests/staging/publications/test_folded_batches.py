@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.stream import EarlierStream, StreamOrigin
-from graph_compiler.errors import PublicationError
+from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.errors import DecisionLostError, PublicationError
 from graph_compiler.staging.publications import ledger as ledgers
+from graph_compiler.staging.publications import ledger_records
 from graph_compiler.staging.publications.folded_batches import FOLDED_AFTER, FoldedBatches, folded_batches, put_folded
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.publications import GIVEN_UP, WHOLE, Intent, Publication
@@ -79,18 +81,54 @@ def test_the_records_of_a_stream_do_not_grow() -> None:
     assert of(store, "monday").others_since(TARGET, own, 2), "the stream's first batch, whose record is folded"
 
 
-def test_a_batch_of_long_ago_is_refused() -> None:
-    """Its checkpoint was replaced by an old copy: the ledger does not know any more whether it was published."""
+def test_a_batch_before_the_last_one_is_refused() -> None:
+    """Its checkpoint was replaced by an old copy: files that have arrived since are in it, too."""
     store = InMemoryStore()
     for number in range(2 * FOLDED_AFTER + 1):
         publish(of(store, "r", f"s/{number}"), f"e.{number}")
-    next_number = of(store, "r").records.next_number(TARGET)
-    for known in (FOLDED_AFTER + 1, 2 * FOLDED_AFTER):
-        (found,) = of(store, "r", f"s/{known}").of_this_run(TARGET, SINK, next_number)
-        assert found.execution_id == f"e.{known}"
-    for old in (0, FOLDED_AFTER):
+    next_number, last = of(store, "r").records.next_number(TARGET), 2 * FOLDED_AFTER
+    (found,) = of(store, "r", f"s/{last}").of_this_run(TARGET, SINK, next_number)
+    assert found.execution_id == f"e.{last}"
+    for old in (0, FOLDED_AFTER, last - 1):
         with pytest.raises(PublicationError, match="put it back, or begin with a savepoint"):
             of(store, "r", f"s/{old}").of_this_run(TARGET, SINK, next_number)
+    done = of(store, "r").layout.done(TARGET, last)
+    store.delete(done)
+    store.put(done, GIVEN_UP)
+    assert of(store, "r", f"s/{last - 1}").of_this_run(TARGET, SINK, next_number), "a person has removed the last one"
+
+
+def test_a_batch_that_was_planned_again_is_refused() -> None:
+    store = InMemoryStore()
+    publish(of(store, "r", "s/0"), "by an earlier version")
+    publish(of(store, "r", "s/1@monday"), "e.1")
+    assert of(store, "r", "s/1@monday").of_this_run(TARGET, SINK, 2)
+    assert of(store, "r", "s/1").of_this_run(TARGET, SINK, 2)
+    assert of(store, "r", "s/0@monday").of_this_run(TARGET, SINK, 1)
+    assert not of(store, "r", "s/2@tuesday").of_this_run(TARGET, SINK, 2)
+    assert not of(store, "r", "t/1@tuesday").of_this_run(TARGET, SINK, 2)
+    with pytest.raises(PublicationError, match="has batch 1 of the stream, with other rows"):
+        of(store, "r", "s/1@tuesday").of_this_run(TARGET, SINK, 2)
+
+
+def test_a_driver_that_wakes_when_its_number_is_folded_publishes_nothing() -> None:
+    store = InMemoryStore()
+    sleeper, slept = of(store, "r", "s/5"), 5
+    for number in range(slept):
+        publish(of(store, "r", f"s/{number}"), f"e.{number}")
+    late = replace(own(store, "r", "s/4")[0], number=slept, execution_id="sleeper", batch="s/5")
+    for number in range(slept, 2 * FOLDED_AFTER + 1):
+        publish(of(store, "r", f"s/{number}"), f"e.{number}")
+    assert slept in of(store, "r").records.folded(TARGET)
+    with pytest.raises(DecisionLostError):
+        sleeper.decide(late)
+    with pytest.raises((DecisionLostError, PublicationError)):
+        sleeper.decide_behind_others(late, none_is_open)
+    # It dies when it has put its decision: the next one removes it, and carries out nothing.
+    key = sleeper.layout.intent(TARGET, slept)
+    store.put(key, to_json(late).encode())
+    assert of(store, "r").settle(TARGET, SINK, none_is_open) == 2 * FOLDED_AFTER + 1
+    assert store.get(key) is None
 
 
 def test_what_is_folded_behind_a_savepoint_is_not_appended_again() -> None:
@@ -114,6 +152,29 @@ def test_what_is_folded_behind_a_savepoint_is_not_appended_again() -> None:
     begins_behind(2 * FOLDED_AFTER)
     with pytest.raises(PublicationError, match="may have the batches 151 to 200, which are not recorded any more"):
         begins_behind(150)
+
+
+def test_rows_of_another_stream_from_the_same_savepoint_are_not_appended_again() -> None:
+    store, earlier = InMemoryStore(), EarlierStream(owner="p", stream_id="s", batch=5)
+
+    def begins(stream: str, *behind: EarlierStream) -> None:
+        origin = StreamOrigin(version=1, savepoint_id="x", path="/saved", streams=behind, elsewhere=())
+        first = f"{stream}/{behind[-1].batch + 1}"
+        replace(of(store, "r", first), restored=origin).settle(TARGET, SINK, none_is_open)
+
+    for number in range(6):
+        publish(of(store, "r", f"s/{number}"), f"e.{number}")
+    begins("s-1", earlier)
+    publish(of(store, "r", "other/6"), "of another pipeline")
+    publish(of(store, "r", "s-1/6"), "one")
+    begins("s-1", earlier)  # its first batch is repeated
+    begins("s-3", earlier, EarlierStream(owner="p", stream_id="s-1", batch=6))
+    with pytest.raises(PublicationError, match="has batch 6 of another stream that began with the savepoint /saved"):
+        begins("s-2", earlier)
+    done = of(store, "r").layout.done(TARGET, 7)
+    store.delete(done)
+    store.put(done, GIVEN_UP)
+    begins("s-2", earlier)
 
 
 def test_files_with_columns_only_are_still_known() -> None:
@@ -200,6 +261,7 @@ WRITERS = ("s1", "s2", "monday", "tuesday")
 def test_a_ledger_that_folds_answers_as_one_that_does_not(steps: list[tuple[str, int | None, bool]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ledgers, "FOLDED_AFTER", 3)
+        patch.setattr(ledger_records, "FOLDED_AFTER", 3)
         both = Whole()
         for writer, dies_after, is_given_up in steps:
             both.publish(writer, dies_after, is_given_up=is_given_up)
@@ -211,7 +273,7 @@ def test_a_ledger_that_folds_answers_as_one_that_does_not(steps: list[tuple[str,
                 since = [of(store, run).others_since(TARGET, found, before) for store in (both.whole, both.folding)]
                 assert since[0] <= since[1], "what is folded counts as a change, also if it was given up"
         for stream, last in both.last.items():
-            for number in range(max(0, last - 2), last + 2):
+            for number in (last, last + 1):
                 batch = f"{stream}/{number}"
                 assert own(both.folding, "r", batch) == own(both.whole, "r", batch)
 
@@ -229,7 +291,7 @@ def test_what_cannot_be_folded_does_not_fail_what_is_published(monkeypatch: pyte
     def denied(*_: Any) -> Mapping[str, object]:
         raise PermissionError("denied")
 
-    monkeypatch.setattr(ledgers, "put_folded", denied)
+    monkeypatch.setattr(ledger_records, "put_folded", denied)
     for number in range(FOLDED_AFTER, 2 * FOLDED_AFTER + 1):
         publish(of(store, "r", f"s/{number}"), f"e.{number}")
     assert len(names(store)) == 2 * (2 * FOLDED_AFTER + 1)

@@ -40,7 +40,7 @@ from graph_compiler.staging.streams.checkpoint import Checkpoint, CheckpointErro
 from graph_compiler.staging.streams.savepoints import begin_with_savepoint, take_savepoint
 
 STORE, RUN = LocalStore(), RunIdentity.own("shop", "one")
-QUERY = StreamQuery(sources=(UnboundedSource(node_id=1, uid="a", name="a"),), state=(), updates=False)
+QUERY = StreamQuery(sources=(UnboundedSource(node_id=1, uid="a", name="a"),), state=(), updates=False, reads=("a",))
 
 
 def put(
@@ -129,6 +129,37 @@ def test_nothing_has_arrived_if_all_files_were_read_as_they_are(tmp_path: Path) 
     (tmp_path / "in" / ".hidden").write_text("{}")
     (tmp_path / "in" / "0 é%.json").unlink()
     assert not arrived(tmp_path), "Spark reads no hidden files, and those that are gone were read"
+
+
+def test_files_that_are_listed_and_in_no_batch_have_arrived(checkpoint: Path, tmp_path: Path) -> None:
+    """The driver was killed before it began their batch."""
+    file = tmp_path / "in" / "late.json"
+    file.write_text("{}")
+    put(checkpoint / "sources/0", 3, {file: file.stat().st_mtime_ns // 1_000_000})
+    assert arrived(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["cannot be listed", "link to a folder", "link to nothing"])
+def test_what_cannot_be_looked_at_is_for_spark(
+    checkpoint: Path, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert checkpoint.exists()
+    below, scandir = tmp_path / "in" / "day=1", os.scandir
+    if kind == "cannot be listed":
+        below.mkdir()
+
+        def denied(path: str) -> object:
+            if str(path) == str(below):
+                raise PermissionError(13, "denied", path)
+            return scandir(path)
+
+        monkeypatch.setattr(os, "scandir", denied)
+    elif kind == "link to a folder":
+        (tmp_path / "elsewhere").mkdir()
+        below.symlink_to(tmp_path / "elsewhere")
+    else:
+        (tmp_path / "in" / "x.json").symlink_to(tmp_path / "nothing")
+    assert arrived(tmp_path)
 
 
 def arrive_below(folder: Path) -> None:

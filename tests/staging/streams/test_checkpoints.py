@@ -15,9 +15,16 @@ from graph_compiler.deployment.documents.stream import (
     batch_words,
 )
 from graph_compiler.identifiers import OperatorId
+from graph_compiler.staging.publications.folded_batches import batch_of
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.store.numbered_documents import numbers_in, put_behind
-from graph_compiler.staging.streams.checkpoint import Checkpoint, CheckpointError, CheckpointTakenError, known_streams
+from graph_compiler.staging.streams.checkpoint import (
+    Checkpoint,
+    CheckpointError,
+    CheckpointTakenError,
+    known_streams,
+    unfinished_copies,
+)
 
 STORE = LocalStore()
 
@@ -49,7 +56,7 @@ def test_the_next_run_continues_the_stream_of_its_sources(tmp_path: Path) -> Non
     again = opened(tmp_path, execution="e2", run="two")
     assert again.stream_id == first.stream_id
     assert again.folder == f"{tmp_path}/.streams/shop/{first.stream_id}/checkpoint"
-    assert again.batch(7) == f"{first.stream_id}/7"
+    assert batch_of(again.batch(7)) == (first.stream_id, 7)
     assert numbers_in(STORE, first.layout.queries(first.stream_id)) == [0], "an equal query is recorded once"
 
 
@@ -157,6 +164,43 @@ def test_a_reset_begins_another_stream(tmp_path: Path) -> None:
     with pytest.raises(CheckpointTakenError):
         first.check()
     assert opened(tmp_path).stream_id != first.stream_id
+
+
+@pytest.mark.parametrize("uid", ["b", "заказы всех магазинов за сегодняшний день и за вчерашний", "x" * 300])
+def test_streams_of_long_names_are_found(tmp_path: Path, uid: str) -> None:
+    long = "магазин за углом на площади у старого вокзала в городе"
+    query = replace(QUERY, sources=(source("a"), source(uid)), state=())
+    run = RunIdentity.own(long, "one")
+    mine = Checkpoint.open(STORE, str(tmp_path), run, "e1", query)
+    for owner in (None, run.owner):
+        (known,) = known_streams(STORE, str(tmp_path), owner)
+        assert (known.stream_id, len(known.uids)) == (mine.stream_id, 2)
+        assert known.last is not None
+    assert list(unfinished_copies(STORE, str(tmp_path))) == []
+    known.reset(STORE)
+    assert list(known_streams(STORE, str(tmp_path))) == []
+
+
+def test_a_driver_that_was_killed_when_it_began_is_followed(tmp_path: Path) -> None:
+    first = opened(tmp_path)
+    STORE.delete(first.layout.turns(first.stream_id))
+    STORE.delete(first.layout.source("b"))
+    assert opened(tmp_path, execution="e2").stream_id == first.stream_id
+    STORE.delete(first.layout.source("b"))
+    with pytest.raises(CheckpointError, match="have no common checkpoint: 'b' is new"):
+        opened(tmp_path, execution="e3")
+
+
+def test_a_stream_whose_folder_is_gone_is_refused(tmp_path: Path) -> None:
+    """It would begin again with batch 0, which targets have."""
+    first = begun(tmp_path)
+    STORE.delete(first.layout.stream(first.stream_id))
+    with pytest.raises(CheckpointError, match="the stream of its sources is gone") as refused:
+        opened(tmp_path, execution="e2")
+    assert "`graph-compiler streams reset shop a`" in str(refused.value)
+    (known,) = known_streams(STORE, str(tmp_path))
+    known.reset(STORE)
+    assert opened(tmp_path, execution="e2").stream_id != first.stream_id
 
 
 def test_numbers_that_others_take_meanwhile_are_left_to_them(tmp_path: Path) -> None:

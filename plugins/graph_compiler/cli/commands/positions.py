@@ -20,7 +20,7 @@ from graph_compiler.deployment.documents.position import Increment, PositionEntr
 from graph_compiler.deployment.documents.staging_layout import PositionLayout
 from graph_compiler.deployment.documents.wire import to_wire
 from graph_compiler.errors import DamagedDocumentError, OtherVersionError, ParameterError
-from graph_compiler.identifiers import counted, listing, size_words
+from graph_compiler.identifiers import counted, listing, path_segment, size_words
 from graph_compiler.staging.attempts.attempts import ExecutionNotFoundError
 from graph_compiler.staging.positions.position_log import PositionLog, SinkState, position_logs
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -326,10 +326,10 @@ def reset_stream(
 def _stream_of(store: StagingStore, root: str, dag: str, source: str) -> KnownStream:
     """Return the stream of a source; raises ExecutionNotFoundError, which lists those that exist."""
     owner = layout_of(dag, "").identity.owner
-    known = list(known_streams(store, root))
-    found = next((each for each in known if each.layout.owner == owner and source in each.uids), None)
+    own = known_streams(store, root, owner)
+    found = next((each for each in own if path_segment(source) in map(path_segment, each.uids)), None)
     if found is None:
-        names = listing(f"{each.layout.owner} {' '.join(each.uids)}" for each in known)
+        names = listing(f"{each.layout.owner} {' '.join(each.uids)}" for each in known_streams(store, root))
         raise ExecutionNotFoundError(f"source '{source}' of '{dag}' has no stream in {root}\n  found: {names}")
     return found
 

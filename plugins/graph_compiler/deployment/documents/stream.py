@@ -46,6 +46,11 @@ class StreamQuery:
     reads: tuple[str, ...] | None = field(default=None, metadata={UNSAID: True})
     keeps: tuple[OperatorId, ...] | None = field(default=None, metadata={UNSAID: True})
 
+    @property
+    def uids(self) -> list[str]:
+        """Return the uids of its sources, sorted."""
+        return sorted(source.uid for source in self.sources)
+
 
 class StateFate(StrEnum):
     """What becomes of the state of an operator if another query continues its checkpoint."""
@@ -235,6 +240,11 @@ class StreamOrigin:
     def first_batch(self) -> int:
         """The number of the first batch of its own."""
         return self.streams[-1].batch + 1 if self.begins is None else self.begins
+
+
+def family_of(stream_id: str) -> str:
+    """Return what a stream has in common with all that began with savepoints of it, or of one of them."""
+    return stream_id.partition("-")[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

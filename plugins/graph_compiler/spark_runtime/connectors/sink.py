@@ -35,6 +35,7 @@ from graph_compiler.spark_runtime.columns.column_types import check_columns, che
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.columns.schema_change import Expectation, Part, conform
 from graph_compiler.spark_runtime.publishing.merging import Merging
+from graph_compiler.staging.publications.folded_batches import batch_of
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.preparations import PreparedPlace
 from graph_compiler.staging.publications.publications import Confirmation, Publication
@@ -68,7 +69,8 @@ class SinkContext:
     @property
     def writer_id(self) -> str:
         """Return what publications and prepared rows are called by: an execution has one for each batch."""
-        return self.execution_id if self.batch is None else f"{self.execution_id}.{self.batch.rpartition('/')[2]}"
+        batch = batch_of(self.batch)
+        return self.execution_id if batch is None else f"{self.execution_id}.{batch[1]}"
 
     @property
     def ledger(self) -> Ledger:

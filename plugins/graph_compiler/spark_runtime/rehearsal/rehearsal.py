@@ -52,6 +52,7 @@ from graph_compiler.spark_runtime.region.seams import Seams
 from graph_compiler.spark_runtime.rehearsal.given_batches import GivenBatches, kept_batch, rows_of_all
 from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.spark_runtime.spark_internals.versions import arrow_type
+from graph_compiler.staging.publications.folded_batches import batch_of
 from graph_compiler.staging.publications.preparations import PreparedPlace
 
 # Rows as Python values for assertions in tests: dicts by column, timestamps in UTC without a zone.
@@ -250,8 +251,8 @@ class Rehearsal:
     def _open_sink(self, connector: Connector, operator_id: OperatorId, sink: Sink, context: SinkContext) -> OpenSink:
         real = open_sink(connector, operator_id, sink, context) if self.writes_sinks else None
         keep = partial(self._keep, operator_id)
-        if context.batch is not None:
-            keep = partial(self._keep_of_batch, operator_id, sink, int(context.batch.rpartition("/")[2]))
+        if (batch := batch_of(context.batch)) is not None:
+            keep = partial(self._keep_of_batch, operator_id, sink, batch[1])
         return KeptSink(sink=sink, keep=keep, real=real)
 
     def _keep(self, operator_id: OperatorId, rows: DataFrame) -> int:

@@ -72,6 +72,15 @@ class StreamSources:
                 found.append((operator, source.of_batch(log, before.get(line), until.get(line))))
         return BatchInputs(inputs=tuple(found))
 
+    def withdraw(self, number: int) -> None:
+        """Let a batch of which nothing is computed not have begun."""
+        before, until = self._offsets(number - 1), self._offsets(number)
+        self.checkpoint.check()
+        for name in (f"{number}", f".{number}.crc"):  # first: Spark fails if a list is gone that an offset names
+            self.checkpoint.store.delete(f"{self.checkpoint.folder}/offsets/{name}")
+        for _, source, log, line in self.sources:
+            source.withdraw(log, before.get(line), until.get(line))
+
     def _offsets(self, batch: int | None) -> Mapping[int, str | None]:
         return (
             {} if batch is None else dict(enumerate(offsets_of(self.checkpoint.store, self.checkpoint.folder, batch)))

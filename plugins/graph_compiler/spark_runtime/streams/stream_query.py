@@ -43,7 +43,7 @@ from graph_compiler.deployment.documents.stream import (
     StreamQuery,
     late_words,
 )
-from graph_compiler.errors import RepeatedReadError
+from graph_compiler.errors import RepeatedReadError, UnreadFilesError
 from graph_compiler.identifiers import counted, quoted
 from graph_compiler.spark_runtime.connectors.arriving.arriving_source import SOURCE, ArrivingSource
 from graph_compiler.spark_runtime.executor_probe import check_states
@@ -375,9 +375,7 @@ class _Stream:
         began = time.monotonic()
         self.watch.begins(number)
         self.checkpoint.check()
-        inputs = self._sources.of_batch(number)
-        inputs.check()
-        self._waited[number] = inputs.waited(time_of(self.store, self.checkpoint.folder, number))
+        inputs = self._checked_inputs(number)
         if self.task.region.stream is not None:
             check_not_ended(self.checkpoint, self.task.region.stream, number)
         sinks = [each for each in self._region.operators if isinstance(each.operator, Sink)]
@@ -409,6 +407,18 @@ class _Stream:
         self.watch.ends(batch)
         del self.batches[:-_MOST_BATCHES]
         LOG.info("batch %s: %s published", number, counted(published, "row"))
+
+    def _checked_inputs(self, number: int) -> BatchInputs:
+        """Return what the sources have for a batch, of which nothing is computed yet."""
+        inputs = self._sources.of_batch(number)
+        try:
+            inputs.check()
+        except OperatorFailedError as error:
+            if isinstance(error.__cause__, UnreadFilesError) and number != self._repeated:
+                self._sources.withdraw(number)  # else no run could continue, whatever name the file has then
+            raise
+        self._waited[number] = inputs.waited(time_of(self.store, self.checkpoint.folder, number))
+        return inputs
 
     def _run_region(self, rows: DataFrame, number: int, inputs: BatchInputs) -> RegionResult:
         origin = self._origin

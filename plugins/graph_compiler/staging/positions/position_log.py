@@ -45,10 +45,10 @@ from graph_compiler.deployment.documents.staging_layout import PositionLayout, S
 from graph_compiler.deployment.documents.wire import from_wire, to_json, to_wire
 from graph_compiler.errors import DamagedDocumentError, DescriptorError, OtherVersionError, StagingError
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.identifiers import OperatorId, listing, name_of_segment
+from graph_compiler.identifiers import OperatorId, known_name, listing, path_segment
 from graph_compiler.staging.attempts.attempts import attempt_documents, last_execution, regions_of
 from graph_compiler.staging.gc.liveness import MINIMUM_SILENCE
-from graph_compiler.staging.publications.ledger import LedgerRecords
+from graph_compiler.staging.publications.ledger_records import LedgerRecords
 from graph_compiler.staging.publications.publications import Ending, ending
 from graph_compiler.staging.store.read_document import decode_object, get_document
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -557,9 +557,10 @@ class PositionLog:
 def position_logs(store: StagingStore, root: str, owner: str | None = None) -> Iterator[PositionLog]:
     """Yield every position of a staging root that has entries, or those of one owner."""
     for folder in store.folders(positions_of(root)):
-        found = name_of_segment(folder) or folder
-        for name in store.folders(f"{positions_of(root)}/{folder}") if owner in (None, found) else ():
-            layout = PositionLayout(root=root, owner=found, uid=name_of_segment(name) or name)
+        if owner is not None and folder != path_segment(owner):
+            continue
+        for name in store.folders(f"{positions_of(root)}/{folder}"):
+            layout = PositionLayout(root=root, owner=owner or known_name(folder), uid=known_name(name))
             log = PositionLog(store=store, layout=layout)
             if log.numbers():
                 yield log

@@ -56,8 +56,13 @@ class FoldedBatches:
 
 def batch_of(batch: object) -> tuple[str, int] | None:
     """Return the stream of a batch and its number in it, by what a record has; None for that of a run."""
-    stream, _, number = str(batch or "").rpartition("/")
+    stream, _, number = str(batch or "").partition("@")[0].rpartition("/")
     return (stream, int(number)) if stream and number.isdecimal() else None
+
+
+def planned_digest(batch: object) -> str | None:
+    """Return the digest of what Spark has planned for a batch; None for a run, and in records of earlier versions."""
+    return str(batch or "").partition("@")[2] or None
 
 
 def folded_batches(store: StagingStore, folder: str) -> FoldedBatches:

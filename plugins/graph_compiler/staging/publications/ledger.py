@@ -14,35 +14,27 @@ unless a live attempt may have it in memory. In both cases, a run that may have 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from graph_compiler import program_log
-from graph_compiler.deployment.documents.run_identity import with_identity
-from graph_compiler.deployment.documents.staging_layout import DONE, INTENT, StagingLayout, StreamLayout
-from graph_compiler.deployment.documents.stream import EarlierStream, StreamOrigin
+from graph_compiler.deployment.documents.staging_layout import StagingLayout, StreamLayout
+from graph_compiler.deployment.documents.stream import EarlierStream, StreamOrigin, family_of
 from graph_compiler.deployment.documents.wire import to_json, to_wire
 from graph_compiler.errors import (
     DamagedDocumentError,
     DecisionLostError,
     GraphCompilerError,
-    OtherVersionError,
     PublicationConflictError,
     PublicationError,
     StagingRootNotSharedError,
 )
 from graph_compiler.identifiers import OperatorId, listing
 from graph_compiler.staging.publications import unexplained_attempts
-from graph_compiler.staging.publications.folded_batches import (
-    FOLDED_AFTER,
-    FoldedBatches,
-    batch_of,
-    folded_batches,
-    put_folded,
-)
+from graph_compiler.staging.publications.folded_batches import FOLDED_AFTER, batch_of, planned_digest
+from graph_compiler.staging.publications.ledger_records import GONE, LedgerRecords, next_number
 from graph_compiler.staging.publications.publications import (
     GIVEN_UP,
     WHOLE,
@@ -53,15 +45,14 @@ from graph_compiler.staging.publications.publications import (
     commit_in,
     done_by,
     ending,
-    markers_in,
 )
-from graph_compiler.staging.store.read_document import decode_object, get_document
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_beside
 
 LOG = program_log.logger(__name__)
 
 Decided = TypeVar("Decided", bound=Publication)
+_OTHER_TARGETS = "another target for this sink; or mode='merge', which has each key once"
 _OWN_PLACE = (
     "let the path depend on an argument of the group (params), or use mode='append', 'overwrite-partitions' or 'merge'"
 )
@@ -110,8 +101,19 @@ class Ledger:
         """Finish the target's unfinished publications, and return the next number."""
         intents, ended = self.records.numbers(target)
         for earlier in sorted(intents - ended):
-            self._settle(target, earlier, carry_out, mine)
+            if not self._is_late(target, earlier):
+                self._settle(target, earlier, carry_out, mine)
         return next_number(intents, ended)
+
+    def _is_late(self, target: str, number: int) -> bool:
+        """Whether a decision has the number of one whose record is folded; remove it, and nothing of it is carried out.
+
+        Its execution has slept since before a hundred batches were published: the number was free again.
+        """
+        if number not in self.records.folded(target):
+            return False
+        self.store.delete(self.layout.intent(target, number))
+        return True
 
     def of_this_run(
         self, target: str, operator_id: OperatorId | None, before: int, *, since: int = 0, given_up: bool = False
@@ -133,7 +135,7 @@ class Ledger:
                 if operator_id is not None:
                     self._refuse_another_sink(document, operator_id)
                 found.append(self.records.publication(target, number))
-            self._refuse_batch_of_old(document)
+            self._refuse_older_checkpoint(document, number)
             if self._is_of_an_earlier_batch(document):
                 break  # batches are published one after the other
         return tuple(reversed(found))
@@ -228,7 +230,7 @@ class Ledger:
                 f"  found: no {self.layout.marker if not is_same_root else key}\n"
                 "  hint: mount it again; nothing of this execution is visible"
             )
-        if found != content:  # otherwise it is this execution's, whose answer was lost
+        if self._is_late(publication.target, publication.number) or found != content:  # else its answer was lost
             raise DecisionLostError(
                 f"another execution has published {publication.target} since this one began; "
                 "nothing of this one is visible"
@@ -360,45 +362,56 @@ class Ledger:
 
     def _is_of_this_run(self, document: Mapping[str, object]) -> bool:
         if self.batch is not None or document.get("batch") is not None:
-            return document.get("batch") == self.batch
+            return batch_of(document.get("batch")) == batch_of(self.batch)
         return document["identity"] == to_wire(self.layout.identity)
 
     def _refuse_rows_behind(self, savepoint: StreamOrigin, target: str) -> None:
         """Raise PublicationError if streams that a savepoint continues have published behind it, or may do that."""
-        others = "another target for this sink; or mode='merge', which has each key once"
         if target in savepoint.elsewhere:
             raise PublicationError(
                 f"its target {target} has rows of the stream of the savepoint {savepoint.path}, and another staging "
                 "root has recorded of which batches: they could be appended again\n"
-                f"  allowed: {others}; or the staging root of the savepoint"
+                f"  allowed: {_OTHER_TARGETS}; or the staging root of the savepoint"
             )
         known, oldest = {each.stream_id: each for each in savepoint.streams}, dict[str, int]()
+        own, _ = batch_of(self.batch) or ("", 0)  # it may be there already: a batch is repeated
+        passed = {each.stream_id for each in savepoint.streams}
+        families = {family_of(each.stream_id) for each in savepoint.streams}
         for number, stream_id, batch in self._batches(target):
             done, oldest[stream_id] = self.layout.done(target, number), batch
-            if stream_id not in known or ending(self.store, done) is Ending.GIVEN_UP:
+            if stream_id == own or ending(self.store, done) is Ending.GIVEN_UP:
                 continue
-            before = known[stream_id]
+            if stream_id not in passed and family_of(stream_id) in families:
+                raise _of_another_branch(savepoint, target, batch, done)
+            if (before := known.get(stream_id)) is None:
+                continue
             if batch > before.batch:
                 raise PublicationError(
                     f"its target {target} has batch {batch}, and the savepoint {savepoint.path} is behind batch "
                     f"{before.batch}: what was published since is read again, and would be there twice\n"
-                    f"  allowed: {others}; or a savepoint that was taken later\n  hint: if you have removed the rows "
-                    f"of batch {batch} from the target: echo '{GIVEN_UP.decode()}' > '{done}'"
+                    f"  allowed: {_OTHER_TARGETS}; or a savepoint that was taken later\n  hint: if you have removed "
+                    f"the rows of batch {batch} from the target: echo '{GIVEN_UP.decode()}' > '{done}'"
                 )
             if self._is_continued(before):
                 raise PublicationError(
                     f"its target {target} has batches of '{before.owner}', whose stream continues: both would "
-                    f"append the same rows\n  allowed: {others}\n  hint: `graph-compiler streams reset` "
+                    f"append the same rows\n  allowed: {_OTHER_TARGETS}\n  hint: `graph-compiler streams reset` "
                     "ends the other one"
                 )
             del known[stream_id]
-        folded = [each for each in known.values() if oldest.get(each.stream_id, -1) > each.batch + 1]
+        self._refuse_folded_rows_behind(savepoint, target, known.values(), oldest)
+
+    def _refuse_folded_rows_behind(
+        self, savepoint: StreamOrigin, target: str, streams: Iterable[EarlierStream], oldest: Mapping[str, int]
+    ) -> None:
+        """Raise PublicationError if `oldest` batches that are recorded leave a gap behind those of a savepoint."""
+        folded = [each for each in streams if oldest.get(each.stream_id, -1) > each.batch + 1]
         if folded and self.records.folded(target).ranges:
             before = folded[0]
             raise PublicationError(
                 f"its target {target} may have the batches {before.batch + 1} to {oldest[before.stream_id] - 1}, which "
                 f"are not recorded any more, and the savepoint {savepoint.path} is behind batch {before.batch}\n"
-                f"  allowed: {others}; or a savepoint that was taken later"
+                f"  allowed: {_OTHER_TARGETS}; or a savepoint that was taken later"
             )
 
     def _batches(self, target: str) -> Iterator[tuple[int, str, int]]:
@@ -414,18 +427,28 @@ class Ledger:
         """Whether a stream can still be continued in this staging root."""
         return bool(self.store.keys(StreamLayout(root=self.layout.root, owner=stream.owner).turns(stream.stream_id)))
 
-    def _refuse_batch_of_old(self, document: Mapping[str, object]) -> None:
-        """Raise PublicationError if a batch may be one whose record is folded: it could be appended again.
+    def _refuse_older_checkpoint(self, document: Mapping[str, object], number: int) -> None:
+        """Raise PublicationError if the target has a later batch of the stream, or another one of this number.
 
-        A stream has such a batch again if its checkpoint was replaced by an old copy.
+        Batches are published one after the other, and repeated as they were planned. So the checkpoint was removed, or
+        replaced by an older copy: this batch has other rows than the one of its number had, of which some may be new.
+        Or a later driver has the stream. What was given up is not in the target.
         """
-        batch, later = batch_of(self.batch), batch_of(document.get("batch"))
-        if batch and later and batch[0] == later[0] and later[1] - batch[1] >= FOLDED_AFTER:
+        own, there = batch_of(self.batch), batch_of(document.get("batch"))
+        if own is None or there is None or own[0] != there[0] or there[1] < own[1]:
+            return
+        plans = {
+            plan for plan in (planned_digest(self.batch), planned_digest(document.get("batch"))) if plan is not None
+        }
+        if there == own and len(plans) < len((own, there)):
+            return
+        if ending(self.store, self.layout.done(str(document["target"]), number)) is not Ending.GIVEN_UP:
+            which = "with other rows" if there == own else f"and this is batch {own[1]}"
             raise PublicationError(
-                f"its target {document['target']} has batch {later[1]} of the stream, and this is batch {batch[1]}: "
-                "what was published then is not recorded any more, and could be published again\n"
-                "  allowed: the checkpoint that the stream has left\n"
-                "  hint: put it back, or begin with a savepoint (`graph-compiler streams savepoint`)"
+                f"its target {document['target']} has batch {there[1]} of the stream, {which}: the checkpoint is older "
+                "than what is published, or a later driver has it. New rows would be left out, or others would be "
+                "there twice\n  allowed: the checkpoint that the stream has left\n"
+                "  hint: put it back, or begin with a savepoint behind that batch"
             )
 
     def _is_of_an_earlier_batch(self, document: Mapping[str, object]) -> bool:
@@ -442,126 +465,13 @@ class Ledger:
             raise PublicationError(f"its target {target} was written by another sink of this run")
 
 
-GONE = "is gone"
-_NUMBER = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
-_COMMON: Mapping[str, type] = {"identity": dict} | dict.fromkeys(
-    ("plan_id", "operator_id", "execution_id", "target"), str
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerRecords:
-    """The decided publications of targets, by number.
-
-    Reading a record raises DamagedDocumentError if it cannot be read any more (`why` is GONE if it is not there),
-    OtherVersionError if another version of this program can read it.
-    """
-
-    store: StagingStore
-    layout: StagingLayout
-
-    def numbers(self, target: str) -> tuple[frozenset[int], frozenset[int]]:
-        """Return the numbers of decided publications, and those of finished or given-up ones."""
-        names = [key.rpartition("/")[2] for key in self.store.keys(self.layout.publications(target))]
-        return _numbered(names, INTENT), _numbered(names, DONE)
-
-    def next_number(self, target: str) -> int:
-        """Return the number of the next publication."""
-        return next_number(*self.numbers(target))
-
-    def publication(self, target: str, number: int) -> Publication:
-        """Return a publication as its own type."""
-        key = self.layout.intent(target, number)
-        try:
-            found = get_document(self.store, key, Publication, upgrade=with_identity)
-        except OtherVersionError as error:
-            raise self._of_another_version(target, number, error.why) from None
-        if found is None:
-            raise DamagedDocumentError(key, GONE)
-        return found
-
-    def document(self, target: str, number: int) -> Mapping[str, object]:
-        """Return the fields of a publication that all kinds and versions have."""
-        key = self.layout.intent(target, number)
-        content = self.store.get(key)
-        if content is None:
-            raise DamagedDocumentError(key, GONE)
-        document = with_identity(decode_object(content, key))
-        if missing := [name for name, kind in _COMMON.items() if not isinstance(document.get(name), kind)]:
-            if isinstance(document.get("type"), str):
-                raise self._of_another_version(target, number, f"it has no {listing(missing)}")
-            raise DamagedDocumentError(key, f"has no {listing(missing)}")
-        return document
-
-    def folded(self, target: str) -> FoldedBatches:
-        """Return the numbers of publications whose records are folded."""
-        return folded_batches(self.store, self.layout.publications(target))
-
-    def fold(self, target: str, batch: tuple[str, int]) -> None:
-        """Fold the records of what a stream has published long before a batch.
-
-        Files with columns only are found by their records: these stay.
-        """
-        stream, last = batch
-        decided, ended = self.numbers(target)
-        old = []
-        for number in sorted(decided & ended):
-            with suppress(DamagedDocumentError):
-                document = self.document(target, number)
-                its_stream, its = batch_of(document.get("batch")) or ("", -1)
-                if its_stream == stream and its <= last - FOLDED_AFTER and not markers_in(document):
-                    old.append(number)
-        if old and put_folded(self.store, self.layout.publications(target), old):
-            for number in old:
-                self.store.delete(self.layout.intent(target, number))
-                self.store.delete(self.layout.done(target, number))
-
-    def newest_first(
-        self, target: str, before: int, since: int = 0
-    ) -> Iterator[tuple[int, Mapping[str, object] | DamagedDocumentError]]:
-        """Yield the numbers below `before` with their records, or why these cannot be read, without folded ones."""
-        number, folded = before - 1, None
-        while number >= since:
-            found: Mapping[str, object] | DamagedDocumentError
-            try:
-                found = self.document(target, number)
-            except DamagedDocumentError as error:
-                found = error
-                if error.why == GONE:
-                    folded = folded or self.folded(target)
-                    if (first := folded.first_of(number)) is not None:
-                        number = first - 1
-                        continue
-            yield number, found
-            number -= 1
-
-    def explained(self, target: str, before: int) -> frozenset[str]:
-        """Return the executions whose publications to a target are readable."""
-        known = (document for _, document in self.newest_first(target, before))
-        return frozenset(str(each["execution_id"]) for each in known if not isinstance(each, DamagedDocumentError))
-
-    def holds(self, publication: Publication) -> bool:
-        """Whether the record of a publication is still the decided one."""
-        try:  # not by its bytes: a record of an earlier version has fewer fields
-            return self.publication(publication.target, publication.number) == publication
-        except (DamagedDocumentError, OtherVersionError):
-            return False
-
-    def _of_another_version(self, target: str, number: int, why: str) -> OtherVersionError:
-        done = self.layout.done(target, number)
-        return OtherVersionError(
-            self.layout.intent(target, number), why, f"give it up: echo '{GIVEN_UP.decode()}' > '{done}'"
-        )
-
-
-def next_number(decided: frozenset[int], ended: frozenset[int]) -> int:
-    """Return the number after all known ones: that of a removed intent is not used again."""
-    return max(decided | ended, default=-1) + 1
-
-
-def _numbered(names: list[str], ending: str) -> frozenset[int]:
-    stems = (name.removesuffix(ending) for name in names if name.endswith(ending))
-    return frozenset(int(stem) for stem in stems if _NUMBER.fullmatch(stem))
+def _of_another_branch(savepoint: StreamOrigin, target: str, batch: int, done: str) -> PublicationError:
+    return PublicationError(
+        f"its target {target} has batch {batch} of another stream that began with the savepoint {savepoint.path}, or "
+        "with one that it continues: those rows are read again, and would be there twice\n"
+        f"  allowed: {_OTHER_TARGETS}; or a savepoint of that stream\n  hint: if you have removed its rows from the "
+        f"target: echo '{GIVEN_UP.decode()}' > '{done}', and the same for each of its batches"
+    )
 
 
 def is_in_place(store: StagingStore, layout: StagingLayout, target: str, execution_id: str) -> bool:

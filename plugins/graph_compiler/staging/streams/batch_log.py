@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import unquote
 
 from graph_compiler.declaration.connectors.file_uris import local_path
@@ -34,6 +34,7 @@ from graph_compiler.staging.publications.listing import is_hidden
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.streams.checkpoint import (
+    MOST_BYTES,
     Checkpoint,
     CheckpointError,
     has_begun,
@@ -42,8 +43,8 @@ from graph_compiler.staging.streams.checkpoint import (
     reset_hint,
 )
 
-_MOST_BYTES = 1 << 30
-_COMPACT = ".compact"
+COMPACT = ".compact"
+"""The ending of a list of files that has those of all earlier ones, too."""
 _SEVERAL_STATES = "spark.sql.streaming.statefulOperator.allowMultiple"
 STATE_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 """Which class keeps states. Spark notes it in the checkpoint, and ignores another one later."""
@@ -57,7 +58,7 @@ def offsets_of(store: StagingStore, checkpoint: str, batch: int) -> list[str | N
     Empty for a batch that is not there. The order is that of Spark's plan, and a source that it reads twice is there
     twice.
     """
-    content = None if batch < 0 else store.get(f"{checkpoint}/offsets/{batch}", most=_MOST_BYTES)
+    content = None if batch < 0 else store.get(f"{checkpoint}/offsets/{batch}", most=MOST_BYTES)
     if content is None:
         return []
     lines = content.decode().splitlines()[OF_SOURCES:]
@@ -117,7 +118,7 @@ def begin_flush(store: StagingStore, checkpoint: str, until: int, now: datetime)
     last = last_begun(store, checkpoint)
     if last is None or last != last_batch(store, f"{checkpoint}/commits"):
         return None
-    content = store.get(f"{checkpoint}/offsets/{last}", most=_MOST_BYTES)
+    content = store.get(f"{checkpoint}/offsets/{last}", most=MOST_BYTES)
     metadata = _metadata_of(store, checkpoint, last)
     if content is None or metadata is None or int(metadata["batchWatermarkMs"]) >= until:
         return None
@@ -146,7 +147,7 @@ def check_not_ended(checkpoint: Checkpoint, query: StreamQuery, batch: int) -> N
 
 def _metadata_of(store: StagingStore, checkpoint: str, batch: int) -> dict[str, Any] | None:
     """Return Spark's own notes of a batch, the second line of its offsets; None if they are not there."""
-    content = store.get(f"{checkpoint}/offsets/{batch}", most=_MOST_BYTES)
+    content = store.get(f"{checkpoint}/offsets/{batch}", most=MOST_BYTES)
     lines = (content or b"").decode().splitlines()[1:OF_SOURCES]
     return json.loads(lines[0]) if lines and lines[0].startswith("{") else None
 
@@ -154,19 +155,19 @@ def _metadata_of(store: StagingStore, checkpoint: str, batch: int) -> dict[str, 
 def files_of(store: StagingStore, folder: str, numbers: Iterable[int]) -> Iterator[tuple[str, int]]:
     """Yield the files of some lists of a source, and when each was modified, in milliseconds since the epoch."""
     for number in numbers:
-        content = store.get(f"{folder}/{number}", most=_MOST_BYTES)
+        content = store.get(f"{folder}/{number}", most=MOST_BYTES)
         if content is None:
-            content = store.get(f"{folder}/{number}{_COMPACT}", most=_MOST_BYTES)
+            content = store.get(f"{folder}/{number}{COMPACT}", most=MOST_BYTES)
         yield from ((path, modified) for path, modified, batch in _entries(content) if batch == number)
 
 
 def all_files(store: StagingStore, folder: str) -> Iterator[tuple[str, int]]:
     """Yield all files of a source, and when each was modified."""
     names = [PurePath(key).name for key in store.keys(folder)]
-    last = max((int(name.removesuffix(_COMPACT)) for name in names if name.endswith(_COMPACT)), default=-1)
+    last = max((int(name.removesuffix(COMPACT)) for name in names if name.endswith(COMPACT)), default=-1)
     later = sorted(int(name) for name in names if name.isdecimal() and int(name) > last)
-    for name in (f"{last}{_COMPACT}", *map(str, later)):
-        for path, modified, _ in _entries(store.get(f"{folder}/{name}", most=_MOST_BYTES)):
+    for name in (f"{last}{COMPACT}", *map(str, later)):
+        for path, modified, _ in _entries(store.get(f"{folder}/{name}", most=MOST_BYTES)):
             yield path, modified
 
 
@@ -216,18 +217,26 @@ def nothing_arrived(
         return False
     checkpoint = layout.checkpoint(stream.stream_id)
     last = last_query(store, layout, stream.stream_id)
-    if last is None or last.query != query or uncommitted_batch(store, checkpoint) is not None:
+    if last is None or last.query != query or query.reads is None or uncommitted_batch(store, checkpoint) is not None:
         return False
     batch = last_begun(store, checkpoint)
-    if batch is None:
+    if batch is None or (until is not None and watermark_of(store, checkpoint, batch) < until):
         return False
-    if until is not None and watermark_of(store, checkpoint, batch) < until:
-        return False
-    files: dict[str, int] = {}
-    for number in range(len(query.sources)):
-        files |= {plain_place(path): at for path, at in all_files(store, f"{checkpoint}/sources/{number}")}
-    known = ReadSoFar(files=files, offsets=dict(_of_topics(offsets_of(store, checkpoint, batch))))
+    offsets, files = offsets_of(store, checkpoint, batch), dict[str, int]()
+    for number, uid in enumerate(dict.fromkeys(query.reads)):
+        folder = f"{checkpoint}/sources/{number}"
+        if _has_more(store, folder, offsets[query.reads.index(uid)]):  # the driver was killed before it began the batch
+            return False
+        files |= {plain_place(path): at for path, at in all_files(store, folder)}
+    known = ReadSoFar(files=files, offsets=dict(_of_topics(offsets)))
     return all(is_read(known) for is_read in are_read)
+
+
+def _has_more(store: StagingStore, folder: str, until: str | None) -> bool:
+    """Whether Spark has listed files of a source behind an offset."""
+    last = max((int(name) for key in store.keys(folder) if (name := PurePath(key).stem).isdecimal()), default=-1)
+    offset = -1 if until is None else json.loads(until).get("logOffset")
+    return offset is not None and last > offset  # a topic has none
 
 
 def _of_topics(offsets: Iterable[str | None]) -> Iterator[tuple[str, dict[int, int]]]:
@@ -244,14 +253,27 @@ def _of_topics(offsets: Iterable[str | None]) -> Iterator[tuple[str, dict[int, i
 
 
 def is_folder_read(folder: str, known: ReadSoFar) -> bool:
-    """Whether all files below a folder of this host were read as they are; False if it is a pattern, or not there."""
+    """Whether all files below a folder of this host were read as they are.
+
+    False if that is not sure: it is a pattern, or not there; a folder cannot be listed, or is a link to one; a file is
+    gone, or a link to none.
+    """
     here = local_path(folder)
     if here is None or not os.path.isdir(here):
         return False
-    for below, folders, names in os.walk(here):
-        folders[:] = [name for name in folders if not is_hidden(name)]
-        for name in names:
-            path = os.path.join(below, name)
-            if not is_hidden(name) and known.files.get(path) != os.stat(path).st_mtime_ns // 1_000_000:
-                return False
-    return True
+    try:
+        return all(_are_read(below, folders, names, known) for below, folders, names in os.walk(here, onerror=_refuse))
+    except OSError:
+        return False
+
+
+def _are_read(below: str, folders: list[str], names: Sequence[str], known: ReadSoFar) -> bool:
+    folders[:] = [name for name in folders if not is_hidden(name)]
+    if any(os.path.islink(os.path.join(below, name)) for name in folders):
+        return False
+    paths = (os.path.join(below, name) for name in names if not is_hidden(name))
+    return all(known.files.get(path) == os.stat(path).st_mtime_ns // 1_000_000 for path in paths)
+
+
+def _refuse(error: OSError) -> NoReturn:
+    raise error

@@ -9,6 +9,7 @@ window by another one, with wrong numbers and no error. So what comes before a s
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -30,12 +31,16 @@ from graph_compiler.deployment.documents.stream import (
 )
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import StagingError
-from graph_compiler.identifiers import listing, name_of_segment, shown
+from graph_compiler.identifiers import known_name, listing, path_segment, shown
 from graph_compiler.staging.store.numbered_documents import numbered, numbers_in, put_behind
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_beside
 from graph_compiler.stores.known_stores import kind_of_place
+
+MOST_BYTES = 1 << 30
+"""The most that is read of a file of a checkpoint."""
+_DIGEST = 16
 
 
 class CheckpointError(StagingError):
@@ -68,11 +73,15 @@ class Checkpoint:
         layout = StreamLayout(root=root, owner=identity.owner)
         stream_id = _stream_of(store, layout, query)
         before = last_query(store, layout, stream_id)
-        has_batches = bool(store.keys(f"{layout.checkpoint(stream_id)}/offsets"))
-        if before is not None and has_batches:
+        if before is None:
+            raise CheckpointError(
+                f"the stream of its sources is gone: {layout.stream(stream_id)} was there\n"
+                f"  allowed: that folder as it was\n  hint: put it back; or {reset_hint(layout.owner, query.uids)}"
+            )
+        if store.keys(f"{layout.checkpoint(stream_id)}/offsets"):
             _refuse_other(before.query, query, layout.owner)
-        if before is None or before.query != query:
-            record = QueryRecord(version=VERSION, number=0 if before is None else before.number + 1, query=query)
+        if before.query != query:
+            record = QueryRecord(version=VERSION, number=before.number + 1, query=query)
             put_behind(store, layout.queries(stream_id), to_json(record).encode())
         turn = DriverTurn(execution_id=execution_id, run_id=identity.run_id)
         number = put_behind(store, layout.turns(stream_id), to_json(turn).encode())
@@ -92,8 +101,12 @@ class Checkpoint:
             )
 
     def batch(self, number: int) -> str:
-        """Return what the ledgers of targets call a batch."""
-        return f"{self.stream_id}/{number}"
+        """Return what the ledgers of targets call a batch that has begun: stream, number, and a digest of its plan.
+
+        Spark plans it once, with the time of that: one that an older copy of the checkpoint leads to has another.
+        """
+        plan = self.store.get(f"{self.folder}/offsets/{number}", most=MOST_BYTES) or b""
+        return f"{self.stream_id}/{number}@{hashlib.sha256(plan).hexdigest()[:_DIGEST]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,9 +130,8 @@ class KnownStream:
 def known_layouts(store: StagingStore, root: str, owner: str | None = None) -> Iterator[StreamLayout]:
     """Yield the paths of the streams of each owner, or of one."""
     for folder in store.folders(streams_of(root)):
-        layout = StreamLayout(root=root, owner=name_of_segment(folder) or folder)
-        if owner in (None, layout.owner):
-            yield layout
+        if owner is None or folder == path_segment(owner):
+            yield StreamLayout(root=root, owner=owner or known_name(folder))
 
 
 def known_streams(store: StagingStore, root: str, owner: str | None = None) -> Iterator[KnownStream]:
@@ -127,8 +139,7 @@ def known_streams(store: StagingStore, root: str, owner: str | None = None) -> I
     for layout in known_layouts(store, root, owner):
         uids: dict[str, list[str]] = {}
         for key in sorted(store.keys(layout.sources)):
-            name = key.rpartition("/")[2].removesuffix(".json")
-            uid = name_of_segment(name) or name
+            uid = known_name(key.rpartition("/")[2].removesuffix(".json"))
             if (found := _known(store, layout, uid)) is not None:
                 uids.setdefault(found, []).append(uid)
         for stream_id, names in uids.items():
@@ -171,10 +182,15 @@ def last_query(store: StagingStore, layout: StreamLayout, stream_id: str) -> Que
 
 def _stream_of(store: StagingStore, layout: StreamLayout, query: StreamQuery) -> str:
     """Return the stream of a query's sources, which is a new one if none of them has one."""
-    uids = sorted(source.uid for source in query.sources)
+    uids = query.uids
+    complete_stream(store, layout, uids)
     known = streams_of_sources(store, layout, uids)
     if all(each is None for each in known.values()):
-        begin_stream(store, layout, uids, secrets.token_hex(8))
+        own, record = secrets.token_hex(8), QueryRecord(version=VERSION, number=0, query=query)
+        # First: without it, the stream of a source is not one that begins, but one whose folder was removed.
+        put_behind(store, layout.queries(own), to_json(record).encode())
+        if begin_stream(store, layout, uids, own) != own:
+            store.delete(layout.stream(own))
         known = streams_of_sources(store, layout, uids)
     found = set(known.values())
     if len(found) > 1:
@@ -204,6 +220,15 @@ def begin_stream(store: StagingStore, layout: StreamLayout, uids: list[str], str
     return _known(store, layout, first) or stream_id
 
 
+def complete_stream(store: StagingStore, layout: StreamLayout, uids: list[str]) -> None:
+    """Finish what a driver has begun that was killed in `begin_stream`: no driver has had the stream since."""
+    first, *others = uids
+    found = _known(store, layout, first)
+    if found is not None and not store.keys(layout.turns(found)):
+        for uid in others:
+            store.put_if_absent(layout.source(uid), to_json(StreamOfSource(stream_id=found)).encode())
+
+
 def streams_of_sources(store: StagingStore, layout: StreamLayout, uids: list[str]) -> dict[str, str | None]:
     """Return the stream of each source, None for one that has none."""
     return {uid: _known(store, layout, uid) for uid in uids}
@@ -216,7 +241,7 @@ def savepoint_of(store: StagingStore, layout: StreamLayout, stream_id: str) -> S
 
 def has_begun(store: StagingStore, layout: StreamLayout, query: StreamQuery, start: SavepointRestoreSettings) -> bool:
     """Whether the stream of a query's sources is one that began with a savepoint. That may be removed since."""
-    found = set(streams_of_sources(store, layout, sorted(source.uid for source in query.sources)).values())
+    found = set(streams_of_sources(store, layout, query.uids).values())
     stream_id = found.pop()
     origin = None if found or stream_id is None else savepoint_of(store, layout, stream_id)
     if origin is None or origin.path != start.path:
@@ -244,7 +269,7 @@ def _known(store: StagingStore, layout: StreamLayout, uid: str) -> str | None:
 def _refuse_other(before: StreamQuery, now: StreamQuery, owner: str) -> None:
     """Raise CheckpointError if a query cannot continue the checkpoint of another."""
     change = QueryChange.of(before, now)
-    uids = sorted(source.uid for source in now.sources)
+    uids = now.uids
     hint = reset_hint(owner, sorted({*uids, *change.sources_gone}))
     if change.sources_gone:
         raise CheckpointError(

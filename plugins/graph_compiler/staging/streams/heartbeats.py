@@ -38,7 +38,7 @@ class StreamTurn:
     @classmethod
     def last_of_query(cls, store: StagingStore, layout: StreamLayout, query: StreamQuery) -> StreamTurn | None:
         """Return the last one of the stream that a query's sources have, None if they have none."""
-        uids = sorted(source.uid for source in query.sources)
+        uids = query.uids
         known = set(streams_of_sources(store, layout, uids).values())
         stream_id = known.pop() if len(known) == 1 else None
         return None if stream_id is None else cls.last(store, layout, stream_id)

@@ -39,20 +39,24 @@ from graph_compiler.deployment.documents.stream import (
     StateFate,
     StreamOrigin,
     StreamQuery,
+    family_of,
 )
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.identifiers import counted, listing, path_segment, shown
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
+from graph_compiler.staging.publications.folded_batches import batch_of
 from graph_compiler.staging.store.numbered_documents import numbers_in, put_behind
 from graph_compiler.staging.store.read_document import decode_object, get_document
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_beside
 from graph_compiler.staging.streams.batch_log import OF_SOURCES, uncommitted_batch
 from graph_compiler.staging.streams.checkpoint import (
+    MOST_BYTES,
     CheckpointError,
     KnownStream,
     begin_stream,
+    complete_stream,
     has_begun,
     last_batch,
     last_query,
@@ -62,7 +66,6 @@ from graph_compiler.staging.streams.checkpoint import (
 )
 
 LOG = program_log.logger(__name__)
-_MOST_BYTES = 1 << 30
 _METADATA, _CHECKSUM = "_metadata/metadata", "_metadata/.metadata.crc"
 _WITH_PATHS = re.compile(r"state/(\d+)/_metadata/v2/\d+")
 """Records of states of functions, which have the paths of files beside them."""
@@ -153,7 +156,8 @@ def begin_with_savepoint(
     continue it.
     """
     refuse_object_store(f"the staging root is {layout.root}", layout.root)
-    uids = _uids(query)
+    uids = query.uids
+    complete_stream(store, layout, uids)
     while not has_begun(store, layout, query, start):
         if any(streams_of_sources(store, layout, uids).values()):
             raise CheckpointError(
@@ -165,7 +169,7 @@ def begin_with_savepoint(
         beside = store_beside(store, layout.root, start.path)
         saved = _read(beside, start.path)
         places = _places(saved, query, start)
-        own = secrets.token_hex(8)
+        own = f"{family_of(saved.streams[0].stream_id)}-{secrets.token_hex(4)}"
         copy = layout.checkpoint(own)
         origin = StreamOrigin(
             version=VERSION,
@@ -248,7 +252,7 @@ def _copied(
 ) -> Iterator[SavedFile]:
     """Copy files, and yield each with its digest; raises CheckpointError."""
     for name in names:
-        content = store.get(f"{folder}/{name}", most=_MOST_BYTES)
+        content = store.get(f"{folder}/{name}", most=MOST_BYTES)
         if content is None:
             raise CheckpointError(f"{folder}/{name} was removed while it was copied\n  hint: try again")
         has_paths = name.startswith("state/") and "/_metadata/" in name and folder.encode() in content
@@ -270,19 +274,15 @@ def _published(store: StagingStore, root: str, stream_id: str) -> Iterator[Publi
                 continue
             with suppress(DamagedDocumentError):
                 document = decode_object(store.get(key) or b"", key)
-                of, _, number = str(document.get("batch") or "").rpartition("/")
+                of, number = batch_of(document.get("batch")) or ("", -1)
                 if of == stream_id:
                     target = str(document["target"])
-                    last[target] = max(last.get(target, -1), int(number))
+                    last[target] = max(last.get(target, -1), number)
     yield from (PublishedTarget(target=target, batch=batch) for target, batch in sorted(last.items()))
 
 
 def _targets(saved: Savepoint) -> tuple[str, ...]:
     return tuple(each.target for each in saved.published)
-
-
-def _uids(query: StreamQuery) -> list[str]:
-    return sorted(source.uid for source in query.sources)
 
 
 def _read(store: StagingStore, place: str) -> Savepoint:
@@ -349,7 +349,7 @@ def _restore(saved: Savepoint, beside: StagingStore, store: StagingStore, place:
         if not names:
             continue
         key = f"{checkpoint_in(place)}/{file.name}"
-        content = beside.get(key, most=_MOST_BYTES)
+        content = beside.get(key, most=MOST_BYTES)
         if content is None or hashlib.sha256(content).hexdigest() != file.digest:
             what = "is not there" if content is None else f"has other bytes ({counted(len(content), 'byte')})"
             raise CheckpointError(
@@ -407,7 +407,7 @@ def _places(saved: Savepoint, query: StreamQuery, start: SavepointRestoreSetting
     if wrong := change.why_other_sources():
         raise CheckpointError(
             f"the savepoint {start.path} is of other sources: {wrong}\n"
-            f"  allowed: {listing(shown(uid) for uid in _uids(saved.query))}, by their uids"
+            f"  allowed: {listing(shown(uid) for uid in saved.query.uids)}, by their uids"
         )
     how = change.continuation
     is_allowed = how is not Continuation.SAVEPOINT_WITHOUT_STATE or start.allow_non_restored_state
@@ -443,7 +443,7 @@ def _places(saved: Savepoint, query: StreamQuery, start: SavepointRestoreSetting
 def savepoint_words(saved: SavedStream) -> str:
     """Return a savepoint as one line."""
     size = sum(file.bytes for file in saved.savepoint.files)
-    words = f"behind batch {saved.savepoint.own.batch} of {listing(_uids(saved.savepoint.query))}"
+    words = f"behind batch {saved.savepoint.own.batch} of {listing(saved.savepoint.query.uids)}"
     return f"savepoint {saved.place}: {words}, {counted(len(saved.savepoint.files), 'file')}, {size:,} bytes"
 
 
@@ -453,7 +453,7 @@ def savepoint_json(saved: SavedStream) -> dict[str, object]:
     return {
         "path": saved.place,
         "pipeline": own.owner,
-        "sources": _uids(saved.savepoint.query),
+        "sources": saved.savepoint.query.uids,
         "stream": own.stream_id,
         "batch": own.batch,
         "taken": saved.savepoint.taken,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -29,7 +29,7 @@ from graph_compiler.spark_runtime.connectors.file_source import FooterColumns, c
 from graph_compiler.spark_runtime.positions.new_files import files_now
 from graph_compiler.spark_runtime.spark_internals.file_listings import modification_times
 from graph_compiler.staging.attempts.run_marker import moment
-from graph_compiler.staging.streams.batch_log import all_files, files_of
+from graph_compiler.staging.streams.batch_log import COMPACT, all_files, files_of
 
 _OF_PATTERNS = re.compile(r"[{}\[\]*?\\]")
 
@@ -55,11 +55,7 @@ class ArrivingFiles(ArrivingSource):
         """
         seen = {plain_place(path): modified for path, modified in all_files(log.store, log.folder)}
         now = {plain_place(file.path): file.modified for file in files_now(self.connector, self.spark)}
-        if odd := sorted(path for path in now if path not in seen and _OF_PATTERNS.search(path)):
-            raise UnreadFilesError(
-                f"{odd[0]} has a character of patterns in its path, and Spark's streams read other files with it\n"
-                "  allowed: paths without { } [ ] * ? and backslash\n  hint: give the file another name"
-            )
+        _refuse_patterns(path for path in now if path not in seen)
         if wrong := sorted(path for path, modified in now.items() if seen.get(path, modified) != modified):
             others = f", and so were {counted(len(wrong) - 1, 'other file')}" if wrong[1:] else ""
             raise SourceChangedError(
@@ -75,6 +71,12 @@ class ArrivingFiles(ArrivingSource):
         files = dict(files_of(log.store, log.folder, logged))
         return BatchFiles(footers=self.footers, files=files)
 
+    def withdraw(self, log: SourceLog, before: str | None, until: str | None) -> None:
+        """Remove the lists of files of a batch: Spark keeps older ones beside a list that has them all."""
+        for number in range(_number(before) + 1, _number(until) + 1):
+            for name in (f"{number}", f"{number}{COMPACT}", f".{number}.crc", f".{number}{COMPACT}.crc"):
+                log.store.delete(f"{log.folder}/{name}")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchFiles(BatchInput):
@@ -84,7 +86,11 @@ class BatchFiles(BatchInput):
     files: Mapping[str, int]
 
     def check(self) -> None:
-        """Raise SourceChangedError if a file has changed, SchemaChangedError if it has other columns than declared."""
+        """Raise SourceChangedError if a file has changed, SchemaChangedError if it has other columns than declared.
+
+        Raises UnreadFilesError if a name is a pattern: Spark reads the other files of the batch once more for it.
+        """
+        _refuse_patterns(map(plain_place, self.files))
         self.check_unchanged()
         if self.files:
             check_files(self.footers, tuple(self.files))
@@ -110,6 +116,15 @@ class BatchFiles(BatchInput):
 @arriving_source.register
 def _(connector: FileConnector, spark: SparkSession, name: str) -> ArrivingSource:
     return ArrivingFiles(connector=connector, spark=spark, name=name, footers=FooterColumns(connector, spark))
+
+
+def _refuse_patterns(paths: Iterable[str]) -> None:
+    """Raise UnreadFilesError for a path that Spark's streams take for a pattern."""
+    if odd := min(filter(_OF_PATTERNS.search, paths), default=None):
+        raise UnreadFilesError(
+            f"{odd} has a character of patterns in its path, and Spark's streams read other files with it\n"
+            "  allowed: paths without { } [ ] * ? and backslash\n  hint: give the file another name"
+        )
 
 
 def _number(offset: str | None) -> int:

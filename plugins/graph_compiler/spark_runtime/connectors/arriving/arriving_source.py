@@ -84,6 +84,9 @@ class ArrivingSource(ABC):
         `last` is the source's offset of the last batch that was logged, in JSON.
         """
 
+    def withdraw(self, log: SourceLog, before: str | None, until: str | None) -> None:  # noqa: B027  # most have no lists
+        """Forget what Spark has listed for a batch that is not to begin: the next one lists it again."""
+
     def of_batch(self, log: SourceLog, before: str | None, until: str | None) -> BatchInput:  # noqa: ARG002  # of the format
         """Return what it has for a batch between two offsets: by default, rows that only its format can look at."""
         return KeptByFormat()

@@ -1,0 +1,148 @@
+"""The records of a ledger: which publications of a target were decided, and which of them have an end.
+
+<n>.intent.json        what an execution has decided        <n>.done.json    that it is carried out, or given up
+<k>.folded.json        which numbers have no records any more
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from graph_compiler.deployment.documents.run_identity import with_identity
+from graph_compiler.deployment.documents.staging_layout import DONE, INTENT, StagingLayout
+from graph_compiler.errors import DamagedDocumentError, OtherVersionError
+from graph_compiler.identifiers import listing
+from graph_compiler.staging.publications.folded_batches import (
+    FOLDED_AFTER,
+    FoldedBatches,
+    batch_of,
+    folded_batches,
+    put_folded,
+)
+from graph_compiler.staging.publications.publications import GIVEN_UP, Publication, markers_in
+from graph_compiler.staging.store.read_document import decode_object, get_document
+from graph_compiler.staging.store.staging_store import StagingStore
+
+GONE = "is gone"
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
+_COMMON: Mapping[str, type] = {"identity": dict} | dict.fromkeys(
+    ("plan_id", "operator_id", "execution_id", "target"), str
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerRecords:
+    """The decided publications of targets, by number.
+
+    Reading a record raises DamagedDocumentError if it cannot be read any more (`why` is GONE if it is not there),
+    OtherVersionError if another version of this program can read it.
+    """
+
+    store: StagingStore
+    layout: StagingLayout
+
+    def numbers(self, target: str) -> tuple[frozenset[int], frozenset[int]]:
+        """Return the numbers of decided publications, and those of finished or given-up ones."""
+        names = [key.rpartition("/")[2] for key in self.store.keys(self.layout.publications(target))]
+        return _numbered(names, INTENT), _numbered(names, DONE)
+
+    def next_number(self, target: str) -> int:
+        """Return the number of the next publication."""
+        return next_number(*self.numbers(target))
+
+    def publication(self, target: str, number: int) -> Publication:
+        """Return a publication as its own type."""
+        key = self.layout.intent(target, number)
+        try:
+            found = get_document(self.store, key, Publication, upgrade=with_identity)
+        except OtherVersionError as error:
+            raise self._of_another_version(target, number, error.why) from None
+        if found is None:
+            raise DamagedDocumentError(key, GONE)
+        return found
+
+    def document(self, target: str, number: int) -> Mapping[str, object]:
+        """Return the fields of a publication that all kinds and versions have."""
+        key = self.layout.intent(target, number)
+        content = self.store.get(key)
+        if content is None:
+            raise DamagedDocumentError(key, GONE)
+        document = with_identity(decode_object(content, key))
+        if missing := [name for name, kind in _COMMON.items() if not isinstance(document.get(name), kind)]:
+            if isinstance(document.get("type"), str):
+                raise self._of_another_version(target, number, f"it has no {listing(missing)}")
+            raise DamagedDocumentError(key, f"has no {listing(missing)}")
+        return document
+
+    def folded(self, target: str) -> FoldedBatches:
+        """Return the numbers of publications whose records are folded."""
+        return folded_batches(self.store, self.layout.publications(target))
+
+    def fold(self, target: str, batch: tuple[str, int]) -> None:
+        """Fold the records of what a stream has published long before a batch.
+
+        Files with columns only are found by their records: these stay.
+        """
+        stream, last = batch
+        decided, ended = self.numbers(target)
+        old = []
+        for number in sorted(decided & ended):
+            with suppress(DamagedDocumentError):
+                document = self.document(target, number)
+                its_stream, its = batch_of(document.get("batch")) or ("", -1)
+                if its_stream == stream and its <= last - FOLDED_AFTER and not markers_in(document):
+                    old.append(number)
+        if old and put_folded(self.store, self.layout.publications(target), old):
+            for number in old:
+                self.store.delete(self.layout.intent(target, number))
+                self.store.delete(self.layout.done(target, number))
+
+    def newest_first(
+        self, target: str, before: int, since: int = 0
+    ) -> Iterator[tuple[int, Mapping[str, object] | DamagedDocumentError]]:
+        """Yield the numbers below `before` with their records, or why these cannot be read, without folded ones."""
+        number, folded = before - 1, None
+        while number >= since:
+            found: Mapping[str, object] | DamagedDocumentError
+            try:
+                found = self.document(target, number)
+            except DamagedDocumentError as error:
+                found = error
+                if error.why == GONE:
+                    folded = folded or self.folded(target)
+                    if (first := folded.first_of(number)) is not None:
+                        number = first - 1
+                        continue
+            yield number, found
+            number -= 1
+
+    def explained(self, target: str, before: int) -> frozenset[str]:
+        """Return the executions whose publications to a target are readable."""
+        known = (document for _, document in self.newest_first(target, before))
+        return frozenset(str(each["execution_id"]) for each in known if not isinstance(each, DamagedDocumentError))
+
+    def holds(self, publication: Publication) -> bool:
+        """Whether the record of a publication is still the decided one."""
+        try:  # not by its bytes: a record of an earlier version has fewer fields
+            return self.publication(publication.target, publication.number) == publication
+        except (DamagedDocumentError, OtherVersionError):
+            return False
+
+    def _of_another_version(self, target: str, number: int, why: str) -> OtherVersionError:
+        done = self.layout.done(target, number)
+        return OtherVersionError(
+            self.layout.intent(target, number), why, f"give it up: echo '{GIVEN_UP.decode()}' > '{done}'"
+        )
+
+
+def next_number(decided: frozenset[int], ended: frozenset[int]) -> int:
+    """Return the number after all known ones: that of a removed intent is not used again."""
+    return max(decided | ended, default=-1) + 1
+
+
+def _numbered(names: list[str], ending: str) -> frozenset[int]:
+    stems = (name.removesuffix(ending) for name in names if name.endswith(ending))
+    return frozenset(int(stem) for stem in stems if _NUMBER.fullmatch(stem))
