@@ -66,7 +66,7 @@ def test_a_staged_result_is_measured_with_its_checksum_and_without(tmp_path: Pat
 @pytest.mark.long
 def test_reading_is_measured_strictly_and_as_before(tmp_path: Path) -> None:
     costs = measured(tmp_path, "strict")["strict"]["costs"]
-    assert set(costs) == {"texts", "integers", "decimal", "moments", "all", "parquet"}
+    assert set(costs) == {"texts", "integers", "decimal", "moments", "all", "parquet", "wide"}
     assert all(len(cost["strict"]) == len(cost["lenient"]) for cost in costs.values())
 
 
