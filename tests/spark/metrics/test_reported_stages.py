@@ -228,7 +228,7 @@ def test_an_exchange_shows_which_columns_were_uneven(
 def test_a_failure_to_learn_fails_nothing(
     env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def is_missing(*_: object) -> None:
+    def is_missing(*_: object, **__: object) -> None:
         raise AttributeError("no such method in this Spark")
 
     monkeypatch.setattr(region_metrics, "executed_stages", is_missing)
