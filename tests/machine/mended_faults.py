@@ -1741,7 +1741,7 @@ FAULTS = (
     _fault(
         189,
         "a batch that was planned again counts as published",
-        ("Ledger._refuse_older_checkpoint", "len(plans) < len((own, there))", "True"),
+        ("were_planned_apart", "all(plans) and plans[0] != plans[1]", "False"),
         found_by=f"{FOLDED}::test_a_batch_that_was_planned_again_is_refused",
     ),
     _fault(

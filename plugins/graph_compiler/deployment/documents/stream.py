@@ -293,10 +293,10 @@ class StreamProgress:
     `state_rows` and `state_bytes` are what it remembers, in memory, of all operators; None if it has no state.
     `watermark` is ISO, None if it has none yet. `behind` is how many records of Kafka had arrived by then in the
     partition that is most behind, and were not read; None if no source says that. `waited` is how many seconds before
-    the batch its oldest file was written; None if it has no files. `rows_in` is how many rows Spark has
-    read for it from sources that never end; of a source that several branches of the query read, the mean of them. None
-    if a batch was repeated, or an earlier version has not recorded it. A filter may let Spark skip parts of Parquet and
-    ORC files, and it counts rows twice that it has read twice (a lost executor, a sink that sorts).
+    the batch its oldest file was written; None if it has no files. `rows_in` is how many rows Spark has read for it
+    from sources that never end; of a source that several branches of the query read, the mean of them. None if a batch
+    was repeated, or an earlier version has not recorded it. A filter may let Spark skip parts of Parquet and ORC files,
+    and it counts rows twice that it has read twice (a lost executor, a sink that sorts).
     """
 
     state_rows: int | None

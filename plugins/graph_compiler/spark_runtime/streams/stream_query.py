@@ -294,8 +294,7 @@ class _Stream:
             if _COMPUTED not in batch.durationMs:  # Spark says that nothing arrives, with the number of the next batch
                 continue
             times_read = () if batch.batchId == self._repeated else self._sources.times_read
-            waited = self._waited.get(batch.batchId)
-            self._progress[batch.batchId] = replace(_progress_of(batch, times_read), waited=waited)
+            self._progress[batch.batchId] = _progress_of(batch, times_read, self._waited.get(batch.batchId))
             for known in (self._progress, self._waited):
                 known.pop(batch.batchId - _MOST_BATCHES, None)
             if not sets_all_aside:
@@ -511,7 +510,7 @@ def _late_tag(operator: OperatorDescriptor) -> str | None:
     return operator.operator.late_data if isinstance(operator.operator, WindowAggregate) else None
 
 
-def _progress_of(batch: StreamingQueryProgress, times_read: Sequence[int]) -> StreamProgress:
+def _progress_of(batch: StreamingQueryProgress, times_read: Sequence[int], waited: float | None) -> StreamProgress:
     """Return what Spark has reported of a batch; `times_read` is how often its query reads each source.
 
     Spark adds the rows of each read. A batch that is repeated may be computed once more: then it is empty.
@@ -526,6 +525,7 @@ def _progress_of(batch: StreamingQueryProgress, times_read: Sequence[int]) -> St
         state_bytes=sum(each.memoryUsedBytes for each in states) if states else None,
         watermark=None if watermark is None or watermark.startswith("1970-01-01T00:00:00") else watermark,
         behind=max((int(each) for each in behind if each is not None), default=None),
+        waited=waited,
     )
 
 

@@ -11,6 +11,7 @@ others it keeps the numbers, in `<k>.folded.json`. The last one counts, and has 
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ FOLDED_AFTER = 100
 _VERSION = 1
 _NAME = re.compile(r"([1-9][0-9]{0,8})\.folded\.json", re.ASCII)
 _LOOKS = 5
+_DIGEST = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,15 +56,21 @@ class FoldedBatches:
         return FoldedBatches(ranges=tuple(ranges))
 
 
+def batch_name(stream_id: str, number: int, plan: bytes) -> str:
+    """Return what records call a batch of a stream; `plan` is what Spark has logged when it planned it."""
+    return f"{stream_id}/{number}@{hashlib.sha256(plan).hexdigest()[:_DIGEST]}"
+
+
 def batch_of(batch: object) -> tuple[str, int] | None:
     """Return the stream of a batch and its number in it, by what a record has; None for that of a run."""
     stream, _, number = str(batch or "").partition("@")[0].rpartition("/")
     return (stream, int(number)) if stream and number.isdecimal() else None
 
 
-def planned_digest(batch: object) -> str | None:
-    """Return the digest of what Spark has planned for a batch; None for a run, and in records of earlier versions."""
-    return str(batch or "").partition("@")[2] or None
+def were_planned_apart(one: object, other: object) -> bool:
+    """Whether two batches of one number are known to be different: one that is repeated has its first plan."""
+    plans = [str(batch or "").partition("@")[2] for batch in (one, other)]
+    return all(plans) and plans[0] != plans[1]  # records of earlier versions have none
 
 
 def folded_batches(store: StagingStore, folder: str) -> FoldedBatches:

@@ -33,7 +33,7 @@ from graph_compiler.errors import (
 )
 from graph_compiler.identifiers import OperatorId, listing
 from graph_compiler.staging.publications import unexplained_attempts
-from graph_compiler.staging.publications.folded_batches import FOLDED_AFTER, batch_of, planned_digest
+from graph_compiler.staging.publications.folded_batches import FOLDED_AFTER, batch_of, were_planned_apart
 from graph_compiler.staging.publications.ledger_records import GONE, LedgerRecords, next_number
 from graph_compiler.staging.publications.publications import (
     GIVEN_UP,
@@ -230,7 +230,8 @@ class Ledger:
                 f"  found: no {self.layout.marker if not is_same_root else key}\n"
                 "  hint: mount it again; nothing of this execution is visible"
             )
-        if self._is_late(publication.target, publication.number) or found != content:  # else its answer was lost
+        # If the record is equal, it is this execution's, whose answer may have been lost.
+        if found != content or self._is_late(publication.target, publication.number):
             raise DecisionLostError(
                 f"another execution has published {publication.target} since this one began; "
                 "nothing of this one is visible"
@@ -437,10 +438,7 @@ class Ledger:
         own, there = batch_of(self.batch), batch_of(document.get("batch"))
         if own is None or there is None or own[0] != there[0] or there[1] < own[1]:
             return
-        plans = {
-            plan for plan in (planned_digest(self.batch), planned_digest(document.get("batch"))) if plan is not None
-        }
-        if there == own and len(plans) < len((own, there)):
+        if there == own and not were_planned_apart(self.batch, document.get("batch")):
             return
         if ending(self.store, self.layout.done(str(document["target"]), number)) is not Ending.GIVEN_UP:
             which = "with other rows" if there == own else f"and this is batch {own[1]}"

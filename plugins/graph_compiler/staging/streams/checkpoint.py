@@ -9,7 +9,6 @@ window by another one, with wrong numbers and no error. So what comes before a s
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -32,6 +31,7 @@ from graph_compiler.deployment.documents.stream import (
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import StagingError
 from graph_compiler.identifiers import known_name, listing, path_segment, shown
+from graph_compiler.staging.publications.folded_batches import batch_name
 from graph_compiler.staging.store.numbered_documents import numbered, numbers_in, put_behind
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -40,7 +40,6 @@ from graph_compiler.stores.known_stores import kind_of_place
 
 MOST_BYTES = 1 << 30
 """The most that is read of a file of a checkpoint."""
-_DIGEST = 16
 
 
 class CheckpointError(StagingError):
@@ -101,12 +100,12 @@ class Checkpoint:
             )
 
     def batch(self, number: int) -> str:
-        """Return what the ledgers of targets call a batch that has begun: stream, number, and a digest of its plan.
+        """Return what the ledgers of targets call a batch that has begun.
 
         Spark plans it once, with the time of that: one that an older copy of the checkpoint leads to has another.
         """
         plan = self.store.get(f"{self.folder}/offsets/{number}", most=MOST_BYTES) or b""
-        return f"{self.stream_id}/{number}@{hashlib.sha256(plan).hexdigest()[:_DIGEST]}"
+        return batch_name(self.stream_id, number, plan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,12 +136,7 @@ def known_layouts(store: StagingStore, root: str, owner: str | None = None) -> I
 def known_streams(store: StagingStore, root: str, owner: str | None = None) -> Iterator[KnownStream]:
     """Yield the streams of a staging root, or those of one owner; raises DamagedDocumentError."""
     for layout in known_layouts(store, root, owner):
-        uids: dict[str, list[str]] = {}
-        for key in sorted(store.keys(layout.sources)):
-            uid = known_name(key.rpartition("/")[2].removesuffix(".json"))
-            if (found := _known(store, layout, uid)) is not None:
-                uids.setdefault(found, []).append(uid)
-        for stream_id, names in uids.items():
+        for stream_id, names in _sources_by_stream(store, layout).items():
             turns = numbers_in(store, layout.turns(stream_id))
             committed = last_batch(store, f"{layout.checkpoint(stream_id)}/commits")
             yield KnownStream(
@@ -154,6 +148,16 @@ def known_streams(store: StagingStore, root: str, owner: str | None = None) -> I
             )
 
 
+def _sources_by_stream(store: StagingStore, layout: StreamLayout) -> dict[str, list[str]]:
+    """Return the streams that sources have, each with their uids; raises DamagedDocumentError."""
+    uids: dict[str, list[str]] = {}
+    for key in sorted(store.keys(layout.sources)):
+        uid = known_name(key.rpartition("/")[2].removesuffix(".json"))
+        if (found := _known(store, layout, uid)) is not None:
+            uids.setdefault(found, []).append(uid)
+    return uids
+
+
 def unfinished_copies(store: StagingStore, root: str) -> Iterator[str]:
     """Yield the folders of checkpoints that no source's stream has, and of savepoints without their document.
 
@@ -162,7 +166,7 @@ def unfinished_copies(store: StagingStore, root: str) -> Iterator[str]:
     """
     for layout in known_layouts(store, root):
         sources = layout.sources.rpartition("/")[2], layout.savepoints.rpartition("/")[2]
-        begun = {stream.stream_id for stream in known_streams(store, root, layout.owner)}
+        begun = _sources_by_stream(store, layout)
         yield from (layout.stream(id) for id in store.folders(layout.folder) if id not in begun and id not in sources)
         places = (f"{layout.savepoints}/{name}" for name in store.folders(layout.savepoints))
         yield from (place for place in places if not store.is_there(savepoint_in(place)))
