@@ -9,7 +9,10 @@ from tests.machine.mended_faults import FAULTS
 from tests.mutants import changed_files, misplaced
 
 ROOT = Path(__file__).parents[2]
-MACHINES = {f"machine: {name}" for name in ("files", "tables", "staging", "bucket", "results", "hdfs", "rows", "hosts")}
+MACHINES = {
+    f"machine: {name}"
+    for name in ("files", "tables", "staging", "bucket", "results", "hdfs", "stream", "rows", "hosts")
+}
 DOCS = (ROOT / "docs" / "machine.md").read_text().partition("## Faults it found")[2]
 ROWS = {int(number): found_by for number, found_by in re.findall(r"^\| (\d+) \|[^|]+\| (.*) \|$", DOCS, re.MULTILINE)}
 

@@ -23,6 +23,8 @@ from tests.harness.postgres import JAR, Postgres, running_postgres
 from tests.machine.files_machine import FilesMachine
 from tests.machine.in_stores import result_world, rows
 from tests.machine.in_stores.result_machine import HdfsResultsMachine, ResultsMachine
+from tests.machine.in_stores.stream_driver import short_logs
+from tests.machine.in_stores.stream_machine import StreamMachine
 from tests.machine.in_stores.target_machine import BucketMachine, HdfsMachine
 from tests.machine.lake_machine import LakeMachine
 from tests.machine.of_rows import sources
@@ -43,12 +45,13 @@ MACHINES: dict[str, type[RuleBasedStateMachine]] = {
     "results": ResultsMachine,
     "hdfs": HdfsMachine,
     "hdfs-results": HdfsResultsMachine,
+    "stream": StreamMachine,
     "rows": RowsMachine,
     "hosts": HostsMachine,
 }
 _OF_TABLES = {**SETTINGS, "spark.databricks.delta.snapshotPartitions": "1"}
 _NEED_SPARK = (FilesMachine, TablesMachine, LakeMachine, StagingMachine, RowsMachine)
-_IN_STORES = ("bucket", "results", "hdfs", "hdfs-results")
+_IN_STORES = ("bucket", "results", "hdfs", "hdfs-results", "stream")
 _STEPS = 12
 
 
@@ -133,6 +136,7 @@ def stores_in_memory() -> Iterator[None]:
     with (
         rows.without_spark(),
         result_world.without_spark(),
+        short_logs(),
         patch.object(conditional_put, "_PAUSE", 0.0),
         patch.object(stores, "_OPENING", {}),
     ):

@@ -1635,7 +1635,7 @@ FAULTS = (
     _fault(
         173,
         "a worker that starts no Spark leaves windows that the end of the run completes",
-        ("nothing_arrived", "until is not None and watermark_of(store, checkpoint, batch) < until", "False"),
+        ("_committed_offsets", "until is not None and watermark_of(store, checkpoint, batch) < until", "False"),
         found_by=f"{BATCH_LOG}::test_what_waits_for_the_watermark_is_for_spark",
     ),
     _fault(
@@ -1678,7 +1678,7 @@ FAULTS = (
         179,
         "a batch is published again, and new rows are left out, from an old copy of its checkpoint",
         ("Ledger._refuse_older_checkpoint", "or there[1] < own[1]", "or there[1] < own[1] + 100"),
-        found_by=f"{FOLDED}::test_a_batch_before_the_last_one_is_refused",
+        found_by=(f"{FOLDED}::test_a_batch_before_the_last_one_is_refused", "machine: stream"),
     ),
     _fault(
         180,
@@ -1742,7 +1742,7 @@ FAULTS = (
         189,
         "a batch that was planned again counts as published",
         ("were_planned_apart", "all(plans) and plans[0] != plans[1]", "False"),
-        found_by=f"{FOLDED}::test_a_batch_that_was_planned_again_is_refused",
+        found_by=(f"{FOLDED}::test_a_batch_that_was_planned_again_is_refused", "machine: stream"),
     ),
     _fault(
         190,
@@ -1767,5 +1767,54 @@ FAULTS = (
         "a driver is killed while it begins a stream of two sources, and no run can continue it",
         ("complete_stream", "if found is not None and not store.keys(layout.turns(found)):", "if False:"),
         found_by="staging/streams/test_checkpoints.py::test_a_driver_that_was_killed_when_it_began_is_followed",
+    ),
+    _fault(
+        194,
+        "a stream from a savepoint whose checkpoint is lost appends all rows again",
+        (
+            "_refuse_lost_savepoint",
+            "if origin is not None and (last is None or last < origin.first_batch - 1):",
+            "if False:",
+        ),
+        found_by="staging/streams/test_savepoints.py::test_a_checkpoint_without_what_its_savepoint_had_is_refused",
+    ),
+    _fault(
+        195,
+        "a stream is reset while a batch is decided, and the next run publishes it beside the new stream",
+        ("KnownStream.check_finished", "if batch.is_open:", "if False:"),
+        found_by="staging/streams/test_checkpoints.py::test_a_stream_is_not_reset_while_a_batch_is_decided_only",
+    ),
+    _fault(
+        196,
+        "a batch that a driver begins while a worker looks counts as published",
+        (
+            "_committed_offsets",
+            "batch = last_begun(store, checkpoint)",
+            "left = uncommitted_batch(store, checkpoint)\n    batch = last_begun(store, checkpoint)",
+        ),
+        ("_committed_offsets", 'batch != last_batch(store, f"{checkpoint}/commits")', "left is not None"),
+        found_by="staging/streams/test_batch_log.py::test_what_another_process_does_meanwhile_is_for_spark",
+    ),
+    _fault(
+        197,
+        "a driver publishes what it decides while its stream is reset",
+        ("Ledger.decide", "self.check_turn()", "pass"),
+        found_by=(
+            "staging/publications/test_ledger.py::test_what_a_driver_decides_when_its_stream_is_reset_is_given_up"
+        ),
+    ),
+    _fault(
+        198,
+        "what a driver has decided while its stream was reset is published by the next one",
+        ("Ledger._was_reset", "batch is not None and not self._is_continued", "False and not self._is_continued"),
+        found_by=(
+            "staging/publications/test_ledger.py::test_what_a_driver_decides_when_its_stream_is_reset_is_given_up"
+        ),
+    ),
+    _fault(
+        199,
+        "a reset looks for what is decided before it takes the stream from its driver",
+        ("KnownStream.reset", "self.check_finished(store)  # what is decided from here on is not carried out", "pass"),
+        found_by="staging/streams/test_checkpoints.py::test_a_driver_that_decides_while_its_stream_is_reset_is_noticed",
     ),
 )

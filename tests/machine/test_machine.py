@@ -43,6 +43,7 @@ def quiet(spark: SparkSession) -> Iterator[SparkSession]:
         ("results", 1, 15),
         ("hdfs", 1, 20),
         ("hdfs-results", 1, 15),
+        ("stream", 1, 15),
         ("rows", 1, 4),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -16,6 +17,7 @@ from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.spark_runtime.connectors import SinkContext
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from graph_compiler.staging.attempts.run_marker import VERSION, RunMarker, mark_run, same_root
+from graph_compiler.staging.store.staging_store import StagingStore
 from tests.machine.faults import Died
 from tests.machine.in_stores.rows import Rows, open_rows_sink
 from tests.machine.in_stores.server import Ground
@@ -55,60 +57,71 @@ class Execution:
 
     def work(self) -> None:
         """Do what a driver does with one sink."""
-        committer: SinkCommitter | None = None
         try:
             committer = self._committer()
-            committer.start()
-            self.has_claimed = True
-            rows = Rows(self.ground, self.written.rows)
-            self.rows = committer.prepare(committer.check(cast("DataFrame", rows)))
-            committer.commit()
-            committer.close()
-        except Died as death:
-            self.error = death
-        except Exception as error:
+            self.rows = publish(committer, Rows(self.ground, self.written.rows), self._claimed, looks=lambda: None)
+        except (Died, Exception) as error:
             self.error = error
-            if committer is not None:
-                self._fail(committer, error)
 
-    def _fail(self, committer: SinkCommitter, error: Exception) -> None:
-        try:
-            committer.execution_attempt_failed(0, error)
-        except Died as death:
-            self.error = death
-        except Exception as second:
-            second.__context__ = error
+    def _claimed(self) -> None:
+        self.has_claimed = True
 
     def _committer(self) -> SinkCommitter:
         client = self.ground.client_of(self.line)
         layout = layout_of(self.ground, self.written.run)
-        mark_run(client, _marker(layout))
-        client.put_if_absent(layout.descriptor(REGION, self.id), b"{}")
+        begin(client, layout, self.id)
         sink = Sink(
             connector=Json(self.ground.target),
             mode=SinkMode(self.written.mode),
             keys=self.written.keys if self.written.mode == "merge" else (),
             partition_by=("part",) if self.is_partitioned else (),
         )
-        operator = OperatorDescriptor(
-            node_id=1,
-            operator_id=SINK,
-            name="out",
-            operator=sink,
-            settings=RuntimeSettings(),
-            inputs=(),
-            declared_at=None,
-        )
-        context = SinkContext(
-            spark=cast("SparkSession", None),
-            store=client,
-            layout=layout,
-            plan_id="plan",
-            region_id=REGION,
-            execution_id=self.id,
-            is_same_root=same_root(client, layout),
-        )
-        return SinkCommitter(operator, context, open_rows_sink)
+        return committer_of(sink, context_of(client, layout, self.id))
+
+
+def begin(client: StagingStore, layout: StagingLayout, execution_id: str) -> None:
+    """Put what the task of an execution puts before its driver starts."""
+    mark_run(client, _marker(layout))
+    client.put_if_absent(layout.descriptor(REGION, execution_id), b"{}")
+
+
+def context_of(client: StagingStore, layout: StagingLayout, execution_id: str) -> SinkContext:
+    """Return what the sink of an execution knows of it."""
+    return SinkContext(
+        spark=cast("SparkSession", None),
+        store=client,
+        layout=layout,
+        plan_id="plan",
+        region_id=REGION,
+        execution_id=execution_id,
+        is_same_root=same_root(client, layout),
+    )
+
+
+def publish(committer: SinkCommitter, rows: Rows, claimed: Callable[[], None], looks: Callable[[], None]) -> int:
+    """Publish rows, as `run_region` does; return their number. `looks` is called before the decision."""
+    try:
+        committer.start()
+        claimed()
+        written = committer.prepare(committer.check(cast("DataFrame", rows)))
+        looks()
+        committer.commit()
+        committer.close()
+    except Exception as error:
+        try:
+            committer.execution_attempt_failed(0, error)
+        except Exception as second:
+            second.__context__ = error
+        raise
+    return written
+
+
+def committer_of(sink: Sink, context: SinkContext) -> SinkCommitter:
+    """Return what publishes `Rows`."""
+    operator = OperatorDescriptor(
+        node_id=1, operator_id=SINK, name="out", operator=sink, settings=RuntimeSettings(), inputs=(), declared_at=None
+    )
+    return SinkCommitter(operator, context, open_rows_sink)
 
 
 def layout_of(ground: Ground, run: str) -> StagingLayout:

@@ -125,7 +125,7 @@ class RowsSink(FileSink):
 def open_rows_sink(connector: Connector, operator_id: OperatorId, sink: Sink, context: SinkContext) -> RowsSink:
     """Claim the target, as the sink of files does."""
     assert isinstance(connector, Json)
-    publisher = Publisher(ledger=context.ledger, execution_id=context.execution_id)
+    publisher = Publisher(ledger=context.ledger, execution_id=context.writer_id)
     ticket = publisher.settle(operator_id, connector.one_path, sink.mode)
     return RowsSink(
         connector=connector, sink=sink, spark=context.spark, publisher=publisher, ticket=ticket, context=context

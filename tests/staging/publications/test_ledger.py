@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.staging_layout import OUTCOME, PREPARED, REMOVED, StagingLayout
+from graph_compiler.deployment.documents.staging_layout import OUTCOME, PREPARED, REMOVED, StagingLayout, StreamLayout
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import (
     DamagedDocumentError,
@@ -31,6 +31,7 @@ from graph_compiler.staging.publications.publications import GIVEN_UP, Confirmat
 from graph_compiler.staging.publications.unexplained_attempts import TAKEN_AWAY
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.store.staging_store import MOST_BYTES
+from graph_compiler.staging.streams.checkpoint import CheckpointTakenError
 from tests.harness.folders import SINK, on_disk, prepare
 
 MOVED = OperatorId("cd" * 16)
@@ -573,7 +574,15 @@ def published(ledger: Ledger, target: Path, execution_id: str) -> None:
     settle(ledger, target)
 
 
+def has_driver(ledger: Ledger, stream_id: str) -> None:
+    """Let a driver take a stream."""
+    layout = StreamLayout(root=ledger.layout.root, owner=ledger.layout.identity.owner)
+    ledger.store.put_if_absent(f"{layout.turns(stream_id)}/0.json", b"{}")
+
+
 def test_a_batch_belongs_to_its_stream_whatever_run_publishes_it(ledger: Ledger, target: Path) -> None:
+    has_driver(ledger, "s")
+    has_driver(ledger, "other")
     published(of_batch(ledger, "s/0", "monday"), target, "e1.0")
     published(of_batch(ledger, None, "monday"), target, "e2")
     published(of_batch(ledger, "s/1", "monday"), target, "e1.1")
@@ -587,6 +596,28 @@ def test_a_batch_belongs_to_its_stream_whatever_run_publishes_it(ledger: Ledger,
     assert own("s/2", "monday") == []
     assert own(None, "monday") == ["e2"], "a run and its batches are apart"
     assert own(None, "tuesday") == []
+
+
+@pytest.mark.parametrize("is_reset", [False, True])
+def test_what_a_driver_decides_when_its_stream_is_reset_is_given_up(
+    ledger: Ledger, target: Path, *, is_reset: bool
+) -> None:
+    """It had looked at its turn just before. Its rows are read again, by the stream that begins then."""
+
+    def lost() -> None:
+        raise CheckpointTakenError("it was reset")
+
+    has_driver(ledger, "t")
+    if not is_reset:  # then the next driver has the same batch
+        has_driver(ledger, "s")
+    late = replace(of_batch(ledger, "s/1", "monday"), check_turn=lost)
+    with pytest.raises(CheckpointTakenError):
+        published(late, target, "e1.1")
+    published(of_batch(ledger, "t/0", "monday"), target, "e2.0")
+    assert ending(ledger.store, ledger.layout.done(str(target), 0)) is (
+        Ending.GIVEN_UP if is_reset else Ending.CARRIED_OUT
+    )
+    assert (target / "part-e1.1").exists() is not is_reset
 
 
 def test_a_batch_does_not_look_beyond_the_one_before(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -137,6 +138,25 @@ def test_files_that_are_listed_and_in_no_batch_have_arrived(checkpoint: Path, tm
     file.write_text("{}")
     put(checkpoint / "sources/0", 3, {file: file.stat().st_mtime_ns // 1_000_000})
     assert arrived(tmp_path)
+
+
+@pytest.mark.parametrize("what", ["begins the next batch", "removes the checkpoint"])
+def test_what_another_process_does_meanwhile_is_for_spark(checkpoint: Path, tmp_path: Path, what: str) -> None:
+    file = tmp_path / "in" / "late.json"
+    file.write_text("{}")
+
+    class Meanwhile(LocalStore):
+        def keys(self, folder: str) -> list[str]:
+            found = super().keys(folder)
+            if what == "begins the next batch" and folder.endswith("/commits"):
+                put(checkpoint / "sources/0", 3, {file: file.stat().st_mtime_ns // 1_000_000})
+                (checkpoint / "offsets/3").write_text('v1\n{}\n{"logOffset":3}')
+            if what == "removes the checkpoint" and folder.endswith("/offsets"):
+                shutil.rmtree(checkpoint)
+            return found
+
+    is_read = partial(is_folder_read, str(tmp_path / "in"))
+    assert not nothing_arrived(Meanwhile(), layout(tmp_path), QUERY, [is_read])
 
 
 @pytest.mark.parametrize("kind", ["cannot be listed", "link to a folder", "link to nothing"])

@@ -1,5 +1,8 @@
 """Whose a checkpoint is, which query may continue it, and which driver has it."""
 
+import json
+import re
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -164,6 +167,43 @@ def test_a_reset_begins_another_stream(tmp_path: Path) -> None:
     with pytest.raises(CheckpointTakenError):
         first.check()
     assert opened(tmp_path).stream_id != first.stream_id
+
+
+def test_a_stream_is_not_reset_while_a_batch_is_decided_only(tmp_path: Path) -> None:
+    """The next run would publish it, beside the stream that begins then."""
+    first, ledger = opened(tmp_path), f"{tmp_path}/.targets/x"
+    for number, batch in enumerate((f"{first.stream_id}/0@d", f"{first.stream_id}/1@d", "other/7")):
+        STORE.put_if_absent(f"{ledger}/{number}.intent.json", json.dumps({"target": "/out", "batch": batch}).encode())
+    STORE.put_if_absent(f"{ledger}/0.done.json", b"{}")
+    (known,) = known_streams(STORE, str(tmp_path))
+    with pytest.raises(CheckpointError, match="batch 1 is decided for /out, and not carried out") as refused:
+        known.reset(STORE)
+    first.check()
+    (command,) = re.findall(r"echo '.*' > '.*'", str(refused.value))
+    subprocess.run(command, shell=True, check=True)  # what the hint says
+    known.reset(STORE)
+    assert list(known_streams(STORE, str(tmp_path))) == []
+
+
+def test_a_driver_that_decides_while_its_stream_is_reset_is_noticed(tmp_path: Path) -> None:
+    """It had looked at its turn, and decides when the reset has looked for what is decided."""
+    first, decided = opened(tmp_path), f"{tmp_path}/.targets/x/0.intent.json"
+
+    class Meanwhile(LocalStore):
+        def put_if_absent(self, key: str, content: bytes) -> bool:
+            if "/turns/" in key:
+                document = {"target": "/out", "batch": f"{first.stream_id}/0@d"}
+                super().put_if_absent(decided, json.dumps(document).encode())
+            return super().put_if_absent(key, content)
+
+    (known,) = known_streams(STORE, str(tmp_path))
+    with pytest.raises(CheckpointError, match="batch 0 is decided"):
+        known.reset(Meanwhile())
+    with pytest.raises(CheckpointTakenError):
+        first.check()
+    again = opened(tmp_path, execution="e2")
+    assert again.stream_id == first.stream_id, "the next run finishes it"
+    again.check()
 
 
 @pytest.mark.parametrize("uid", ["b", "заказы всех магазинов за сегодняшний день и за вчерашний", "x" * 300])

@@ -129,6 +129,24 @@ def test_a_stream_begins_with_a_savepoint_once(tmp_path: Path, checkpoint: Check
     assert opened(tmp_path).stream_id == own, "it is not needed any more"
 
 
+@pytest.mark.parametrize("left", [(), ("offsets/0", "commits/0")])
+def test_a_checkpoint_without_what_its_savepoint_had_is_refused(tmp_path: Path, left: tuple[str, ...]) -> None:
+    """Targets have none of its batches: it would append what the stream before has appended."""
+    first = opened(tmp_path)
+    for name, content in (FILES | {"offsets/1": b"v1", "commits/1": b"v1"}).items():
+        STORE.put_if_absent(f"{first.folder}/{name}", content)
+    saved = taken(tmp_path)
+    stream(tmp_path).reset(STORE)
+    begin_with_savepoint(STORE, layout(tmp_path), QUERY, start(saved))
+    second = opened(tmp_path)
+    STORE.delete(second.folder)
+    for name in left:
+        STORE.put_if_absent(f"{second.folder}/{name}", FILES[name])
+    with pytest.raises(CheckpointError, match="and has not what that had") as refused:
+        opened(tmp_path)
+    assert "`graph-compiler streams reset shop a`" in str(refused.value)
+
+
 def test_another_savepoint_in_the_same_place_is_noticed(tmp_path: Path, checkpoint: Checkpoint) -> None:
     place = f"{tmp_path}/saved"
     saved = taken(tmp_path, place)

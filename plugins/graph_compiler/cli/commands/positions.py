@@ -311,6 +311,7 @@ def reset_stream(
     with speaking_plainly():
         store, root = _place()
         found = _stream_of(store, root, dag, source)
+        found.check_finished(store)
     words = f"the next run reads again what {listing(found.uids)} had in {counted(found.batches, 'batch', 'batches')}"
     typer.echo(f"{words}, unless it starts from a savepoint", err=as_json)
     typer.echo("  it stays published: rows of a sink that appends are there twice then", err=as_json)

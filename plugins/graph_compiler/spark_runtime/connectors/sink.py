@@ -47,7 +47,7 @@ class SinkContext:
     """The execution a sink belongs to. `is_same_root`: whether the staging root is still the one it started with.
 
     `batch` is that of its stream, None if its rows end. `restored` is the savepoint behind which it is the
-    first batch, None for all others.
+    first batch, None for all others. `check_turn` raises StagingError if its driver does not have the stream any more.
 
     `previous` returns the versions of targets that its rows were computed from; `reads_again` what to do so that one of
     them is read again, None if the next attempt does that.
@@ -63,6 +63,7 @@ class SinkContext:
     batch: str | None = None
     restored: StreamOrigin | None = None
     is_same_root: Callable[[], bool] = lambda: True
+    check_turn: Callable[[], None] = lambda: None
     previous: Callable[[], tuple[PreviousRead, ...]] = tuple
     reads_again: Callable[[PreviousRead], str | None] = lambda _: None
 
@@ -83,6 +84,7 @@ class SinkContext:
             batch=self.batch,
             restored=self.restored,
             is_same_root=self.is_same_root,
+            check_turn=self.check_turn,
         )
 
 

@@ -110,6 +110,7 @@ def _run(
         batch=seams.batch,
         restored=seams.restored,
         is_same_root=same_root(store, layout),
+        check_turn=seams.check_turn,
         previous=lambda: oldest([*versions.found, *failover.previous()]),
         reads_again=partial(how_to_read_again, task, store),
     )

@@ -70,6 +70,8 @@ class Seams:
     """Returns the current time of that batch, which is the same when it is repeated; else it is the run's."""
     restored: StreamOrigin | None = None
     """The savepoint that it is the first batch behind."""
+    check_turn: Callable[[], None] = lambda: None
+    """Raises StagingError if the driver does not have the stream any more."""
 
     @property
     def writes_sinks(self) -> bool:

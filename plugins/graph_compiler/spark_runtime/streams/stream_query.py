@@ -439,6 +439,7 @@ class _Stream:
                 given=_given(self._region, rows),
                 looks=look,
                 batch=self.checkpoint.batch(number),
+                check_turn=self.checkpoint.check,
                 now=partial(time_of, self.store, self.checkpoint.folder, number),
                 restored=origin if origin is not None and number == origin.first_batch else None,
             ),

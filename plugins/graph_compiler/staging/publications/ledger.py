@@ -64,7 +64,8 @@ class Ledger:
 
     A sink of the run has the same operator id only within a plan: a change of the pipeline may move the id. A `batch`
     of a stream is repeated as a run is, by whatever run comes next: what follows says of it what it says of a run.
-    `restored` is the savepoint behind which a sink appends its first batch, None for all others.
+    `restored` is the savepoint behind which a sink appends its first batch, None for all others. `check_turn` raises
+    StagingError if its driver does not have the stream any more.
     """
 
     store: StagingStore
@@ -74,6 +75,7 @@ class Ledger:
     batch: str | None = None
     restored: StreamOrigin | None = None
     is_same_root: Callable[[], bool] = lambda: True
+    check_turn: Callable[[], None] = lambda: None
 
     @property
     def records(self) -> LedgerRecords:
@@ -217,7 +219,8 @@ class Ledger:
         """Record a publication that will be made.
 
         Raises DecisionLostError if another execution was first, StagingRootNotSharedError if the record would not be
-        in the staging root of this execution's start: then no other execution would see it.
+        in the staging root of this execution's start: then no other execution would see it. Raises StagingError if the
+        stream of a batch was reset, or has another driver.
         """
         key = self.layout.intent(publication.target, publication.number)
         content = to_json(publication).encode()
@@ -236,6 +239,7 @@ class Ledger:
                 f"another execution has published {publication.target} since this one began; "
                 "nothing of this one is visible"
             )
+        self.check_turn()  # a reset takes a turn before it looks for what is decided: one of both sees the other
 
     def decide_behind_others(
         self,
@@ -331,6 +335,9 @@ class Ledger:
         else:
             if isinstance(publication, Confirmation):
                 self.finish(publication)
+            elif self._was_reset(publication):
+                LOG.warning("gave up a batch that was decided when its stream was reset: %s", publication.execution_id)
+                self.give_up(publication)
             else:
                 self._carry_out(publication, carry_out)
 
@@ -393,7 +400,7 @@ class Ledger:
                     f"  allowed: {_OTHER_TARGETS}; or a savepoint that was taken later\n  hint: if you have removed "
                     f"the rows of batch {batch} from the target: echo '{GIVEN_UP.decode()}' > '{done}'"
                 )
-            if self._is_continued(before):
+            if self._is_continued(before.owner, before.stream_id):
                 raise PublicationError(
                     f"its target {target} has batches of '{before.owner}', whose stream continues: both would "
                     f"append the same rows\n  allowed: {_OTHER_TARGETS}\n  hint: `graph-compiler streams reset` "
@@ -424,9 +431,14 @@ class Ledger:
             elif (batch := batch_of(document.get("batch"))) is not None:
                 yield number, *batch
 
-    def _is_continued(self, stream: EarlierStream) -> bool:
+    def _is_continued(self, owner: str, stream_id: str) -> bool:
         """Whether a stream can still be continued in this staging root."""
-        return bool(self.store.keys(StreamLayout(root=self.layout.root, owner=stream.owner).turns(stream.stream_id)))
+        return bool(self.store.keys(StreamLayout(root=self.layout.root, owner=owner).turns(stream_id)))
+
+    def _was_reset(self, publication: Publication) -> bool:
+        """Whether the stream of a batch is gone: it was not decided before, so nothing of it is carried out."""
+        batch = batch_of(publication.batch)
+        return batch is not None and not self._is_continued(publication.identity.owner, batch[0])
 
     def _refuse_older_checkpoint(self, document: Mapping[str, object], number: int) -> None:
         """Raise PublicationError if the target has a later batch of the stream, or another one of this number.

@@ -217,12 +217,11 @@ def nothing_arrived(
         return False
     checkpoint = layout.checkpoint(stream.stream_id)
     last = last_query(store, layout, stream.stream_id)
-    if last is None or last.query != query or query.reads is None or uncommitted_batch(store, checkpoint) is not None:
+    if last is None or last.query != query or query.reads is None:
         return False
-    batch = last_begun(store, checkpoint)
-    if batch is None or (until is not None and watermark_of(store, checkpoint, batch) < until):
+    offsets, files = _committed_offsets(store, checkpoint, until), dict[str, int]()
+    if offsets is None:
         return False
-    offsets, files = offsets_of(store, checkpoint, batch), dict[str, int]()
     for number, uid in enumerate(dict.fromkeys(query.reads)):
         folder = f"{checkpoint}/sources/{number}"
         if _has_more(store, folder, offsets[query.reads.index(uid)]):  # the driver was killed before it began the batch
@@ -230,6 +229,16 @@ def nothing_arrived(
         files |= {plain_place(path): at for path, at in all_files(store, folder)}
     known = ReadSoFar(files=files, offsets=dict(_of_topics(offsets)))
     return all(is_read(known) for is_read in are_read)
+
+
+def _committed_offsets(store: StagingStore, checkpoint: str, until: int | None) -> list[str | None] | None:
+    """Return the offsets of the last batch; None if it is not committed, or its watermark has not come to `until`."""
+    batch = last_begun(store, checkpoint)
+    offsets = [] if batch is None else offsets_of(store, checkpoint, batch)
+    # In this order: a driver may begin the next batch meanwhile, or someone remove the checkpoint.
+    if batch is None or not offsets or batch != last_batch(store, f"{checkpoint}/commits"):
+        return None
+    return None if until is not None and watermark_of(store, checkpoint, batch) < until else offsets
 
 
 def _has_more(store: StagingStore, folder: str, until: str | None) -> bool:

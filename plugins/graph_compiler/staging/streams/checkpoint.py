@@ -32,6 +32,8 @@ from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import StagingError
 from graph_compiler.identifiers import known_name, listing, path_segment, shown
 from graph_compiler.staging.publications.folded_batches import batch_name
+from graph_compiler.staging.publications.ledger_records import recorded_batches
+from graph_compiler.staging.publications.publications import GIVEN_UP
 from graph_compiler.staging.store.numbered_documents import numbered, numbers_in, put_behind
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -77,7 +79,9 @@ class Checkpoint:
                 f"the stream of its sources is gone: {layout.stream(stream_id)} was there\n"
                 f"  allowed: that folder as it was\n  hint: put it back; or {reset_hint(layout.owner, query.uids)}"
             )
-        if store.keys(f"{layout.checkpoint(stream_id)}/offsets"):
+        last = last_batch(store, f"{layout.checkpoint(stream_id)}/offsets")
+        _refuse_lost_savepoint(store, layout, stream_id, last, query)
+        if last is not None:
             _refuse_other(before.query, query, layout.owner)
         if before.query != query:
             record = QueryRecord(version=VERSION, number=before.number + 1, query=query)
@@ -118,8 +122,30 @@ class KnownStream:
     batches: int
     last: DriverTurn | None
 
+    def check_finished(self, store: StagingStore) -> None:
+        """Raise CheckpointError if a batch is decided and not carried out: the next run that writes its target does it.
+
+        With another stream of the same sources, its rows would be there twice.
+        """
+        for batch in recorded_batches(store, self.layout.root, self.stream_id):
+            if batch.is_open:
+                raise CheckpointError(
+                    f"batch {batch.number} is decided for {batch.target}, and not carried out: the next run that "
+                    "writes there does that, also behind a reset, and its rows would be there twice\n"
+                    f"  allowed: a stream whose batches are carried out\n  hint: run '{self.layout.owner}' once more. "
+                    f"If no run can do it, remove its rows from the target: echo '{GIVEN_UP.decode()}' > '{batch.done}'"
+                )
+
     def reset(self, store: StagingStore) -> None:
-        """Let its sources begin a new stream, and remove its checkpoint: a driver that has it commits nothing more."""
+        """Let its sources begin a new stream, and remove its checkpoint: a driver that has it commits nothing more.
+
+        Raises CheckpointError like `check_finished`; then such a driver ends behind the batch that it has decided. What
+        it decides later is given up by the ledger.
+        """
+        self.check_finished(store)
+        turn = DriverTurn(execution_id="reset", run_id=self.last.run_id if self.last else "reset")
+        put_behind(store, self.layout.turns(self.stream_id), to_json(turn).encode())
+        self.check_finished(store)  # what is decided from here on is not carried out
         for uid in self.uids:
             store.delete(self.layout.source(uid))
         store.delete(self.layout.turns(self.stream_id))
@@ -270,6 +296,22 @@ def _known(store: StagingStore, layout: StreamLayout, uid: str) -> str | None:
     return None if found is None else found.stream_id
 
 
+def _refuse_lost_savepoint(
+    store: StagingStore, layout: StreamLayout, stream_id: str, last: int | None, query: StreamQuery
+) -> None:
+    """Raise CheckpointError if a checkpoint, whose `last` batch is begun, has not what its savepoint had.
+
+    Ledgers know no batch of such a stream, and would take rows that others have published for new ones.
+    """
+    origin = savepoint_of(store, layout, stream_id)
+    if origin is not None and (last is None or last < origin.first_batch - 1):
+        raise CheckpointError(
+            f"the checkpoint {layout.checkpoint(stream_id)} began with the savepoint {origin.path}, and has not what "
+            "that had\n  allowed: that folder as it was\n"
+            f"  hint: put it back; or {reset_hint(layout.owner, query.uids)}"
+        )
+
+
 def _refuse_other(before: StreamQuery, now: StreamQuery, owner: str) -> None:
     """Raise CheckpointError if a query cannot continue the checkpoint of another."""
     change = QueryChange.of(before, now)
@@ -306,6 +348,6 @@ def reset_hint(owner: str, uids: Sequence[str]) -> str:
     """Return how the sources of a stream begin again, and what is to be done before."""
     return (
         f"`graph-compiler streams reset {owner} {uids[0]}` begins a new checkpoint, which reads all that is "
-        "there again: what is published stays, so first remove it, or give the sinks other targets. "
+        "there again: what is published stays, so remove it before the next run, or give the sinks other targets. "
         f"`graph-compiler streams savepoint {owner} {uids[0]}` keeps a copy of this one"
     )

@@ -14,18 +14,10 @@ import json
 import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from graph_compiler import program_log
-from graph_compiler.deployment.documents.staging_layout import (
-    INTENT,
-    TARGETS,
-    StagingLayout,
-    StreamLayout,
-    checkpoint_in,
-    savepoint_in,
-)
+from graph_compiler.deployment.documents.staging_layout import StagingLayout, StreamLayout, checkpoint_in, savepoint_in
 from graph_compiler.deployment.documents.stream import (
     VERSION,
     Continuation,
@@ -42,12 +34,11 @@ from graph_compiler.deployment.documents.stream import (
     family_of,
 )
 from graph_compiler.deployment.documents.wire import to_json
-from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.identifiers import counted, listing, path_segment, shown
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
-from graph_compiler.staging.publications.folded_batches import batch_of
+from graph_compiler.staging.publications.ledger_records import recorded_batches
 from graph_compiler.staging.store.numbered_documents import numbers_in, put_behind
-from graph_compiler.staging.store.read_document import decode_object, get_document
+from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_beside
 from graph_compiler.staging.streams.batch_log import OF_SOURCES, uncommitted_batch
@@ -268,16 +259,8 @@ def _copied(
 def _published(store: StagingStore, root: str, stream_id: str) -> Iterator[PublishedTarget]:
     """Yield the targets to which a stream has published, in the staging root's ledgers."""
     last: dict[str, int] = {}
-    for folder in store.folders(f"{root}/{TARGETS}"):
-        for key in store.keys(f"{root}/{TARGETS}/{folder}"):
-            if not key.endswith(INTENT):
-                continue
-            with suppress(DamagedDocumentError):
-                document = decode_object(store.get(key) or b"", key)
-                of, number = batch_of(document.get("batch")) or ("", -1)
-                if of == stream_id:
-                    target = str(document["target"])
-                    last[target] = max(last.get(target, -1), number)
+    for batch in recorded_batches(store, root, stream_id):
+        last[batch.target] = max(last.get(batch.target, -1), batch.number)
     yield from (PublishedTarget(target=target, batch=batch) for target, batch in sorted(last.items()))
 
 
