@@ -1780,7 +1780,7 @@ FAULTS = (
     ),
     _fault(
         195,
-        "a stream is reset while a batch is decided, and the next run publishes it beside the new stream",
+        "a stream is reset while a batch is decided, of which a part may be published",
         ("KnownStream.check_finished", "if batch.is_open:", "if False:"),
         found_by="staging/streams/test_checkpoints.py::test_a_stream_is_not_reset_while_a_batch_is_decided_only",
     ),

@@ -436,7 +436,7 @@ class Ledger:
         return bool(self.store.keys(StreamLayout(root=self.layout.root, owner=owner).turns(stream_id)))
 
     def _was_reset(self, publication: Publication) -> bool:
-        """Whether the stream of a batch is gone: it was not decided before, so nothing of it is carried out."""
+        """Whether the stream of a batch was reset: it was decided later than that, and nothing of it is carried out."""
         batch = batch_of(publication.batch)
         return batch is not None and not self._is_continued(publication.identity.owner, batch[0])
 

@@ -123,15 +123,15 @@ class KnownStream:
     last: DriverTurn | None
 
     def check_finished(self, store: StagingStore) -> None:
-        """Raise CheckpointError if a batch is decided and not carried out: the next run that writes its target does it.
+        """Raise CheckpointError if a batch is decided and not carried out: a part of its rows may be there.
 
-        With another stream of the same sources, its rows would be there twice.
+        A later run completes it. Behind a reset no run does, and another stream has these rows again.
         """
         for batch in recorded_batches(store, self.layout.root, self.stream_id):
             if batch.is_open:
                 raise CheckpointError(
-                    f"batch {batch.number} is decided for {batch.target}, and not carried out: the next run that "
-                    "writes there does that, also behind a reset, and its rows would be there twice\n"
+                    f"batch {batch.number} is decided for {batch.target}, and not carried out: a part of its rows may "
+                    "be there, and would be there twice when they are read again\n"
                     f"  allowed: a stream whose batches are carried out\n  hint: run '{self.layout.owner}' once more. "
                     f"If no run can do it, remove its rows from the target: echo '{GIVEN_UP.decode()}' > '{batch.done}'"
                 )
@@ -142,7 +142,6 @@ class KnownStream:
         Raises CheckpointError like `check_finished`; then such a driver ends behind the batch that it has decided. What
         it decides later is given up by the ledger.
         """
-        self.check_finished(store)
         turn = DriverTurn(execution_id="reset", run_id=self.last.run_id if self.last else "reset")
         put_behind(store, self.layout.turns(self.stream_id), to_json(turn).encode())
         self.check_finished(store)  # what is decided from here on is not carried out
