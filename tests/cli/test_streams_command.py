@@ -82,6 +82,16 @@ def test_a_reset_asks_and_then_the_next_run_begins_another_stream(checkpoint: Ch
     assert again.stream_id != checkpoint.stream_id
 
 
+def test_a_reset_is_refused_before_it_asks_while_a_batch_is_decided_only(checkpoint: Checkpoint) -> None:
+    document = json.dumps({"target": "/out", "batch": f"{checkpoint.stream_id}/2@d"})
+    LocalStore().put_if_absent(f"{checkpoint.layout.root}/.targets/x/7.intent.json", document.encode())
+    refused = streams("reset", "words", "lines")
+    assert refused.exit_code == 2
+    assert "batch 2 is decided for /out, and not carried out" in refused.stderr
+    assert "reads again" not in refused.output
+    checkpoint.check()
+
+
 def test_a_savepoint_is_a_copy_of_a_checkpoint(checkpoint: Checkpoint, tmp_path: Path) -> None:
     for number in range(2):
         LocalStore().put_if_absent(f"{checkpoint.folder}/offsets/{number}", b"v1")
