@@ -104,6 +104,12 @@ def rows_in(server: Server, keys: Sequence[str]) -> tuple[Row, ...]:
     return tuple((row[0], row[1], row[2]) for row in map(json.loads, lines))
 
 
+def seen_rows(server: Server, target: str) -> tuple[Row, ...]:
+    """Return the rows that readers of a target see."""
+    found = (key for key, _ in server.below(target))
+    return rows_in(server, [key for key in found if not any(map(is_hidden, key[len(target) + 1 :].split("/")))])
+
+
 class RowsSink(FileSink):
     """The sink of files, for `Rows`."""
 
@@ -155,9 +161,7 @@ def _write_empty_file(rows: Rows, folder: str, _: FileFormat, lists: Lister) -> 
 
 
 def _read_aside(rows: Rows, _: FileFormat, folder: str) -> Rows:
-    below = (key for key, _ in rows.ground.server.below(folder))
-    keys = [key for key in below if not any(map(is_hidden, key[len(folder) + 1 :].split("/")))]
-    return replace(rows, rows=rows_in(rows.ground.server, keys))
+    return replace(rows, rows=seen_rows(rows.ground.server, folder))
 
 
 def _watched(rows: Rows, *_: object) -> _Watched:

@@ -9,22 +9,16 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from graph_compiler.deployment.documents.report import Outcome
-from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import DONE, INTENT, OUTCOME, savepoint_in
 from graph_compiler.deployment.documents.stream import SavepointRestoreSettings
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.staging.gc.collection import Policy, collect
-from graph_compiler.staging.gc.liveness import AirflowRunState
-from graph_compiler.staging.gc.removal import remove
-from graph_compiler.staging.gc.survey import survey
 from graph_compiler.staging.publications.folded_batches import batch_of
-from graph_compiler.staging.publications.listing import is_hidden
 from graph_compiler.staging.publications.publications import GIVEN_UP
 from graph_compiler.staging.store import stores
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -33,14 +27,13 @@ from graph_compiler.staging.streams.checkpoint import CheckpointError, known_str
 from graph_compiler.staging.streams.savepoints import take_savepoint
 from tests.machine.faults import Died
 from tests.machine.in_stores.execution import REGION, layout_of
-from tests.machine.in_stores.rows import rows_in
+from tests.machine.in_stores.rows import seen_rows
 from tests.machine.in_stores.server import Ground, find
 from tests.machine.in_stores.stream_driver import QUERY, OtherQueryError, StreamDriver, path_of, read_by, streams_in
+from tests.machine.in_stores.target_world import policy_of, remove_waste
 from tests.machine.in_stores.troubles import Late, Line, Trouble
 from tests.machine.process import Process
 from tests.machine.tally import TALLY
-
-_HOURS, _MONTHS = 7_200.0, 100 * 86_400.0
 
 
 @dataclass
@@ -202,17 +195,9 @@ class StreamWorld:
 
     def collect_garbage(self, ended: frozenset[str], troubles: tuple[Trouble, ...], *, is_old: bool) -> None:
         """Let `staging gc` run, hours or months later; Airflow says of these runs that they have ended."""
-        airflow: Mapping[RunIdentity, AirflowRunState] = {
-            layout_of(self.ground, run).identity: AirflowRunState.FAILED if run in ended else AirflowRunState.RUNNING
-            for run in {driver.run for driver in self.drivers.values()}
-        }
-        policy = Policy(now=self.ground.server.now + (_MONTHS if is_old else _HOURS), airflow=airflow)
-
-        def work(client: StagingStore) -> None:
-            for _ in remove(client, collect(survey(client, self.ground.root), policy), self.ground.root):
-                pass
-
-        self._tool("gc", troubles, work)
+        runs = {driver.run for driver in self.drivers.values()}
+        policy = policy_of(self.ground, runs, ended, is_old=is_old)
+        self._tool("gc", troubles, lambda client: remove_waste(client, self.ground.root, policy))
 
     def ask(self, troubles: tuple[Trouble, ...]) -> None:
         """Let a worker ask whether anything has arrived; if not, all of it is published."""
@@ -306,10 +291,7 @@ class StreamWorld:
 
     def seen(self) -> Counter[int]:
         """Count the rows that readers of the target see, by their files."""
-        server, target = self.ground.server, self.ground.target
-        found = (key for key, _ in server.below(target))
-        names = (key for key in found if not any(map(is_hidden, key[len(target) + 1 :].split("/"))))
-        return Counter(file for file, _, _ in rows_in(server, list(names)))
+        return Counter(file for file, _, _ in seen_rows(self.ground.server, self.ground.target))
 
     def _checkpoints(self) -> list[str]:
         found = known_streams(self._quiet, self.ground.root)

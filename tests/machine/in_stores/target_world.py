@@ -19,12 +19,12 @@ from graph_compiler.staging.gc.liveness import AirflowRunState
 from graph_compiler.staging.gc.removal import remove
 from graph_compiler.staging.gc.survey import survey
 from graph_compiler.staging.publications.ledger import is_in_place
-from graph_compiler.staging.publications.listing import is_hidden
 from graph_compiler.staging.publications.publications import GIVEN_UP
 from graph_compiler.staging.store import stores
+from graph_compiler.staging.store.staging_store import StagingStore
 from tests.machine.faults import Died
 from tests.machine.in_stores.execution import Execution, layout_of
-from tests.machine.in_stores.rows import rows_in
+from tests.machine.in_stores.rows import seen_rows
 from tests.machine.in_stores.server import Ground, find
 from tests.machine.in_stores.troubles import Late, Line, Trouble
 from tests.machine.in_stores.versions import Versions
@@ -34,6 +34,21 @@ from tests.machine.tally import TALLY
 
 MODES = ("append", "overwrite", "overwrite-partitions", "error-if-exists", "merge")
 _HOURS, _MONTHS = 7_200.0, 100 * 86_400.0
+
+
+def policy_of(ground: Ground, runs: Iterable[str], ended: frozenset[str], *, is_old: bool) -> Policy:
+    """Return what `staging gc` is told hours or months later; Airflow says that some of the runs have ended."""
+    airflow: Mapping[RunIdentity, AirflowRunState] = {
+        layout_of(ground, run).identity: AirflowRunState.FAILED if run in ended else AirflowRunState.RUNNING
+        for run in runs
+    }
+    return Policy(now=ground.server.now + (_MONTHS if is_old else _HOURS), airflow=airflow)
+
+
+def remove_waste(client: StagingStore, root: str, policy: Policy) -> None:
+    """Do what `staging gc` does."""
+    for _ in remove(client, collect(survey(client, root), policy), root):
+        pass
 
 
 @dataclass
@@ -133,10 +148,7 @@ class TargetWorld:
 
     def seen(self) -> Counter[Row]:
         """Count the rows that readers of the target see."""
-        server, target = self.ground.server, self.ground.target
-        found = (key for key, _ in server.below(target))
-        names = (key for key in found if not any(map(is_hidden, key[len(target) + 1 :].split("/"))))
-        return Counter(rows_in(server, list(names)))
+        return Counter(seen_rows(self.ground.server, self.ground.target))
 
     def _execution(self, name: str, written: Written, troubles: tuple[Trouble, ...]) -> Execution:
         execution = Execution(name, written, self.ground, self.partitioned)
@@ -224,17 +236,11 @@ class TargetWorld:
 
     def _collection(self, ended: frozenset[str], troubles: tuple[Trouble, ...], *, is_old: bool) -> GarbageCollection:
         runs = {one.written.run for one in self.executions.values()}
-        airflow: Mapping[RunIdentity, AirflowRunState] = {
-            layout_of(self.ground, run).identity: AirflowRunState.FAILED if run in ended else AirflowRunState.RUNNING
-            for run in runs
-        }
-        policy = Policy(now=self.ground.server.now + (_MONTHS if is_old else _HOURS), airflow=airflow)
+        policy = policy_of(self.ground, runs, ended, is_old=is_old)
 
         def work() -> None:
-            client, root = self.ground.client_of(collection.line), self.ground.root
             try:
-                for _ in remove(client, collect(survey(client, root), policy), root):
-                    pass
+                remove_waste(self.ground.client_of(collection.line), self.ground.root, policy)
             except (Died, Exception) as error:
                 collection.error = error
 
