@@ -8,7 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment, param
@@ -73,6 +73,7 @@ def warning(words_in_it: str, env: StreamExecutionEnvironment, schedule: Any, zo
 
 @settings(max_examples=25, deadline=None)
 @given(zone=st.sampled_from(ZONES), minute=st.integers(0, 1439))
+@example(zone="Europe/Vienna", minute=90)
 def test_a_schedule_is_warned_of_where_two_runs_have_the_same_day(zone: str, minute: int) -> None:
     cron = f"{minute % 60} {minute // 60} * * *"
     days = Counter(f"{date:%Y-%m-%d}" for date in runs(cron, zone))
