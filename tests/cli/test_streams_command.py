@@ -17,6 +17,7 @@ from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescrip
 from graph_compiler.deployment.documents.heartbeat import VERSION as HEARTBEAT
 from graph_compiler.deployment.documents.heartbeat import StreamEnd, StreamHeartbeat
 from graph_compiler.deployment.documents.run_identity import RunIdentity
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.stream import (
     PublishedBatch,
     SavepointRestoreSettings,
@@ -28,6 +29,7 @@ from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.streams.checkpoint import Checkpoint, CheckpointTakenError
 from graph_compiler.staging.streams.heartbeats import StreamTurn
 from tests.cli.conftest import forget_pipelines
+from tests.harness.staging_trees import decide
 
 QUERY = StreamQuery(sources=(UnboundedSource(node_id=1, uid="lines", name="lines"),), state=(), updates=False)
 
@@ -83,8 +85,8 @@ def test_a_reset_asks_and_then_the_next_run_begins_another_stream(checkpoint: Ch
 
 
 def test_a_reset_is_refused_before_it_asks_while_a_batch_is_decided_only(checkpoint: Checkpoint) -> None:
-    document = json.dumps({"target": "/out", "batch": f"{checkpoint.stream_id}/2@d"})
-    LocalStore().put_if_absent(f"{checkpoint.layout.root}/.targets/x/7.intent.json", document.encode())
+    run = StagingLayout(root=checkpoint.layout.root, identity=RunIdentity.own("words", "monday"))
+    decide(run, "/out", batch=f"{checkpoint.stream_id}/2@d")
     refused = streams("reset", "words", "lines")
     assert refused.exit_code == 2
     assert "batch 2 is decided for /out, and not carried out" in refused.stderr

@@ -153,23 +153,29 @@ class Run:
 
     def decide(self, execution: str, target: str, *, done: bytes | None = None) -> None:
         """Write an intent into a target's ledger."""
-        keys = STORE.keys(self.layout.publications(target))
-        number = sum(key.endswith(INTENT) for key in keys)
-        intent = Publication(
-            number=number,
-            identity=self.identity,
-            plan_id="plan",
-            operator_id=SINK,
-            execution_id=execution,
-            target=target,
-            rows=3,
-            bytes=4,
-        )
-        # A kind that only the sink knows, which has more fields.
-        content = json.dumps({**json.loads(to_json(intent)), "type": "Intent", "add": ["part-0.parquet"]})
-        assert STORE.put_if_absent(self.layout.intent(target, number), content.encode())
+        number = decide(self.layout, target, execution)
         if done is not None:
             assert STORE.put_if_absent(self.layout.done(target, number), done)
+
+
+def decide(layout: StagingLayout, target: str, execution: str = "e1", batch: str | None = None) -> int:
+    """Write an intent of a run into a target's ledger; returns its number."""
+    number = sum(key.endswith(INTENT) for key in STORE.keys(layout.publications(target)))
+    intent = Publication(
+        number=number,
+        identity=layout.identity,
+        plan_id="plan",
+        operator_id=SINK,
+        execution_id=execution,
+        target=target,
+        rows=3,
+        bytes=4,
+        batch=batch,
+    )
+    # A kind that only the sink knows, which has more fields.
+    content = json.dumps({**json.loads(to_json(intent)), "type": "Intent", "add": ["part-0.parquet"]})
+    assert STORE.put_if_absent(layout.intent(target, number), content.encode())
+    return number
 
 
 def age(folder: Path, now: float, seconds: float) -> None:

@@ -23,6 +23,7 @@ from graph_compiler.spark_runtime.connectors.lake.delta import SETTINGS
 from graph_compiler.spark_runtime.connectors.lake.iceberg_source import connect
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from graph_compiler.spark_runtime.rehearsal.local_session import local_session
+from graph_compiler.spark_runtime.spark_internals.file_listings import few_listing_tasks
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.store.stores import open_on_driver, store_of
 from tests.harness.driver_processes import arm, say
@@ -87,7 +88,8 @@ class Table:
             call = f"CALL lake.system.rewrite_data_files(table => 'db.sold', {options})"
             spark.sql("OPTIMIZE sold".replace("sold", self.sql) if self.format == "delta" else call)
         elif statement == "expire" and self.format == "delta":
-            spark.sql(f"VACUUM {self.sql} RETAIN 0 HOURS")
+            with few_listing_tasks(spark):
+                spark.sql(f"VACUUM {self.sql} RETAIN 0 HOURS")
         elif statement == "expire":
             spark.sql("CALL lake.system.expire_snapshots(table => 'db.sold', older_than => now(), retain_last => 1)")
         else:

@@ -20,6 +20,7 @@ from graph_compiler.declaration.connectors import Delta, Iceberg
 from graph_compiler.identifiers import OperatorId, quoted
 from graph_compiler.spark_runtime.connectors.lake import delta, iceberg_sink
 from graph_compiler.spark_runtime.connectors.lake.iceberg_source import connect
+from graph_compiler.spark_runtime.spark_internals.file_listings import few_listing_tasks
 from graph_compiler.spark_runtime.spark_internals.iceberg_tables import IcebergTable
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.stepping import SteppedStore
@@ -221,7 +222,8 @@ class LakeWorld:
             table.expireSnapshots().expireOlderThan(2**62).retainLast(1).commit()
         else:
             self.spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
-            self.spark.sql(f"VACUUM {self._name} RETAIN 0 HOURS")
+            with few_listing_tasks(self.spark):
+                self.spark.sql(f"VACUUM {self._name} RETAIN 0 HOURS")
 
     def _exists(self) -> bool:
         if self.format == "delta":

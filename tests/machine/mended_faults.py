@@ -1781,7 +1781,7 @@ FAULTS = (
     _fault(
         195,
         "a stream is reset while a batch is decided, of which a part may be published",
-        ("KnownStream.check_finished", "if batch.is_open:", "if False:"),
+        ("KnownStream.check_finished", "if stream_id == self.stream_id:", "if False:"),
         found_by="staging/streams/test_checkpoints.py::test_a_stream_is_not_reset_while_a_batch_is_decided_only",
     ),
     _fault(

@@ -43,6 +43,7 @@ from graph_compiler.spark_runtime.driver_process import bound_output, end_proces
 from graph_compiler.spark_runtime.main import session
 from graph_compiler.spark_runtime.secret_values import hide_options, redact
 from graph_compiler.spark_runtime.spark_internals.delta_tables import DeltaTable
+from graph_compiler.spark_runtime.spark_internals.file_listings import few_listing_tasks
 from graph_compiler.spark_runtime.spark_internals.iceberg_maintenance import (
     compact,
     expire,
@@ -238,7 +239,8 @@ class Maintenance:
             )
         own = self.spark.newSession()
         own.conf.set(_NOTES_FIGURES, "true")
-        own.sql(f"VACUUM delta.{quoted(connector.path)}")
+        with few_listing_tasks(own):
+            own.sql(f"VACUUM delta.{quoted(connector.path)}")
         return StepResult(step=MaintenanceStep.EXPIRY, figures=tuple(self._vacuumed(connector)))
 
     def _vacuumed(self, connector: Delta) -> Iterator[tuple[str, int]]:

@@ -15,8 +15,8 @@ from graph_compiler.declaration.streams import DataStream
 from graph_compiler.deployment.documents.report import ThrowableType
 from graph_compiler.spark_runtime.region.coordination import OperatorCoordinators, SinkCommitter
 from graph_compiler.spark_runtime.spark_internals.file_listings import load_files
+from tests.harness.executed_tasks import tasks_of_jobs
 from tests.harness.position_runs import Runs, write
-from tests.harness.standalone import until
 
 pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
@@ -260,25 +260,13 @@ def test_many_new_files_are_listed_by_few_tasks(runs: Runs, spark: SparkSession)
     before, paths = spark.conf.get(setting, None), [f"{runs.folder}/in/{number}.json" for number in range(100)]
     for number in range(100):
         arrives(runs, f"{number}.json", number)
-    spark.sparkContext.setJobGroup("listing", "list the files")
-    try:
+    with tasks_of_jobs(spark) as tasks:
         rows = load_files(spark.read.schema("id INT").format("json"), paths)
-        tasks = until(lambda: _tasks_of(spark, "listing"), "the job to be known", seconds=60)
-    finally:
-        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # removes it
     assert tasks == [64]
     assert spark.conf.get(setting, None) == before
     assert rows.count() == 100
     assert runs.run("r1") == []
     assert ids(runs) == list(range(100))
-
-
-def _tasks_of(spark: SparkSession, group: str) -> list[int]:
-    """Return the number of tasks of each stage of a group of jobs, as far as Spark's listeners know it."""
-    tracker = spark.sparkContext.statusTracker()
-    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
-    stages = [tracker.getStageInfo(id) for job in jobs if job is not None for id in job.stageIds]
-    return [stage.numTasks for stage in stages if stage is not None]
 
 
 def test_names_of_folders_stay_columns(tmp_path: Path, spark: SparkSession) -> None:

@@ -1,6 +1,5 @@
 """Whose a checkpoint is, which query may continue it, and which driver has it."""
 
-import json
 import re
 import subprocess
 from dataclasses import replace
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.stream import (
     KeptState,
     PublishedBatch,
@@ -28,6 +28,7 @@ from graph_compiler.staging.streams.checkpoint import (
     known_streams,
     unfinished_copies,
 )
+from tests.harness.staging_trees import decide
 
 STORE = LocalStore()
 
@@ -171,10 +172,10 @@ def test_a_reset_begins_another_stream(tmp_path: Path) -> None:
 
 def test_a_stream_is_not_reset_while_a_batch_is_decided_only(tmp_path: Path) -> None:
     """A part of it may be in the target, and the stream that begins then has its rows, too."""
-    first, ledger = opened(tmp_path), f"{tmp_path}/.targets/x"
-    for number, batch in enumerate((f"{first.stream_id}/0@d", f"{first.stream_id}/1@d", "other/7")):
-        STORE.put_if_absent(f"{ledger}/{number}.intent.json", json.dumps({"target": "/out", "batch": batch}).encode())
-    STORE.put_if_absent(f"{ledger}/0.done.json", b"{}")
+    first, run = opened(tmp_path), StagingLayout(root=str(tmp_path), identity=RunIdentity.own("shop", "one"))
+    for batch in (f"{first.stream_id}/0@d", f"{first.stream_id}/1@d", "other/7"):
+        decide(run, "/out", batch=batch)
+    STORE.put_if_absent(run.done("/out", 0), b"{}")
     (known,) = known_streams(STORE, str(tmp_path))
     with pytest.raises(CheckpointError, match="batch 1 is decided for /out, and not carried out") as refused:
         known.check_finished(STORE)
@@ -186,13 +187,12 @@ def test_a_stream_is_not_reset_while_a_batch_is_decided_only(tmp_path: Path) -> 
 
 def test_a_driver_that_decides_while_its_stream_is_reset_is_noticed(tmp_path: Path) -> None:
     """It had looked at its turn, and decides when the reset has looked for what is decided."""
-    first, decided = opened(tmp_path), f"{tmp_path}/.targets/x/0.intent.json"
+    first, run = opened(tmp_path), StagingLayout(root=str(tmp_path), identity=RunIdentity.own("shop", "one"))
 
     class Meanwhile(LocalStore):
         def put_if_absent(self, key: str, content: bytes) -> bool:
             if "/turns/" in key:
-                document = {"target": "/out", "batch": f"{first.stream_id}/0@d"}
-                super().put_if_absent(decided, json.dumps(document).encode())
+                decide(run, "/out", batch=f"{first.stream_id}/0@d")
             return super().put_if_absent(key, content)
 
     (known,) = known_streams(STORE, str(tmp_path))

@@ -36,6 +36,7 @@ from graph_compiler.staging.streams.savepoints import (
     known_savepoints,
     take_savepoint,
 )
+from tests.harness.staging_trees import decide
 
 STORE = LocalStore()
 STATE = KeptState(operator_id=OperatorId("count"), name="count", fingerprint="f")
@@ -456,18 +457,16 @@ def test_of_two_drivers_that_begin_with_a_savepoint_one_is_first(
 
 
 def test_what_is_published_is_in_the_savepoint(tmp_path: Path, checkpoint: Checkpoint) -> None:
-    root, id = layout(tmp_path).root, checkpoint.stream_id
-    for number, batch in enumerate((f"{id}/0", f"{id}/3", "other/9", f"{id}/2")):
-        content = f'{{"target": "/out", "batch": "{batch}"}}'.encode()
-        STORE.put_if_absent(f"{root}/.targets/x/{number}.intent.json", content)
-    STORE.put_if_absent(f"{root}/.targets/x/4.intent.json", b"{")
-    STORE.put_if_absent(f"{root}/.targets/y/0.intent.json", b'{"target": "/other"}')
+    run, id = run_one(tmp_path), checkpoint.stream_id
+    for batch in (f"{id}/0", f"{id}/3", "other/9", f"{id}/2"):
+        decide(run, "/out", batch=batch)
+    STORE.put_if_absent(run.intent("/out", 4), b"{")
+    decide(run, "/other")
     assert taken(tmp_path).savepoint.published == (PublishedTarget(target="/out", batch=3),)
 
 
 def test_targets_with_ledgers_elsewhere_are_known(tmp_path: Path, checkpoint: Checkpoint) -> None:
-    content = f'{{"target": "/out", "batch": "{checkpoint.stream_id}/0"}}'.encode()
-    STORE.put_if_absent(f"{layout(tmp_path).root}/.targets/x/0.intent.json", content)
+    decide(run_one(tmp_path), "/out", batch=f"{checkpoint.stream_id}/0")
     saved = taken(tmp_path, f"{tmp_path}/saved")
     moved = tmp_path / "moved"
     begin_with_savepoint(STORE, layout(moved), QUERY, start(saved))

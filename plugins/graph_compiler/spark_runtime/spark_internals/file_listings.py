@@ -12,7 +12,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,23 +51,31 @@ _MOST_TASKS = 64
 
 
 def load_files(reader: DataFrameReader, paths: Iterable[str]) -> DataFrame:
-    """Load paths; Spark lists more than 32 of them in a job, here with at most 64 tasks.
-
-    By default, each of up to 10,000 paths is a task of its own, and to start it takes longer than to list a file.
-    """
+    """Load paths; Spark lists more than 32 of them in a job, here with few tasks."""
     found = list(paths)
     if len(found) <= _MOST_TASKS:
         return reader.load(found)
-    conf = reader._spark.conf
-    before = conf.get(_LISTING_TASKS, None)
-    conf.set(_LISTING_TASKS, str(min(_MOST_TASKS, int(before or _MOST_TASKS))))
-    try:
+    with few_listing_tasks(reader._spark):
         return reader.load(found)
+
+
+@contextmanager
+def few_listing_tasks(spark: SparkSession) -> Iterator[None]:
+    """Let a job that lists files have 64 tasks, or four for each core.
+
+    By default it has up to 10,000, of which each takes longer to start than to list a file. VACUUM of Delta Lake has
+    always as many: 100,000 in all for a table of six files.
+    """
+    most = max(_MOST_TASKS, 4 * spark.sparkContext.defaultParallelism)
+    before = spark.conf.get(_LISTING_TASKS, None)
+    spark.conf.set(_LISTING_TASKS, str(min(most, int(before or most))))
+    try:
+        yield
     finally:
         if before is None:
-            conf.unset(_LISTING_TASKS)
+            spark.conf.unset(_LISTING_TASKS)
         else:
-            conf.set(_LISTING_TASKS, before)
+            spark.conf.set(_LISTING_TASKS, before)
 
 
 _ALL_AGES = {"maxFileAge": "1000000d"}

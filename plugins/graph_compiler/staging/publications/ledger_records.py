@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from graph_compiler.deployment.documents.run_identity import with_identity
-from graph_compiler.deployment.documents.staging_layout import DONE, INTENT, TARGETS, StagingLayout
+from graph_compiler.deployment.documents.staging_layout import DONE, INTENT, StagingLayout
 from graph_compiler.errors import DamagedDocumentError, OtherVersionError
 from graph_compiler.identifiers import listing
 from graph_compiler.staging.publications.folded_batches import (
@@ -136,34 +136,6 @@ class LedgerRecords:
         return OtherVersionError(
             self.layout.intent(target, number), why, f"give it up: echo '{GIVEN_UP.decode()}' > '{done}'"
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedBatch:
-    """A batch of a stream that was decided for a target. `done` is the key of the record of its end."""
-
-    target: str
-    number: int
-    done: str
-    is_open: bool
-
-
-def recorded_batches(store: StagingStore, root: str, stream_id: str) -> Iterator[RecordedBatch]:
-    """Yield what a stream has published, or decided to publish, by the ledgers of a staging root; not what is folded.
-
-    Records that cannot be read are left out.
-    """
-    for folder in store.folders(f"{root}/{TARGETS}"):
-        keys = frozenset(store.keys(f"{root}/{TARGETS}/{folder}"))
-        for key in sorted(key for key in keys if key.endswith(INTENT)):
-            done = f"{key.removesuffix(INTENT)}{DONE}"
-            with suppress(DamagedDocumentError):
-                document = decode_object(store.get(key) or b"", key)
-                stream, number = batch_of(document.get("batch")) or ("", -1)
-                if stream == stream_id:
-                    yield RecordedBatch(
-                        target=str(document["target"]), number=number, done=done, is_open=done not in keys
-                    )
 
 
 def next_number(decided: frozenset[int], ended: frozenset[int]) -> int:

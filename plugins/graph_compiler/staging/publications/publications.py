@@ -70,13 +70,18 @@ def undone_intents(store: StagingStore, root: str) -> Iterator[Publication]:
 
     Unreadable ones cannot be carried out, and are skipped. Raises OtherVersionError for those of another version.
     """
+    for key, is_done in intents(store, root):
+        if not is_done:
+            with suppress(DamagedDocumentError):
+                yield read_publication(store, key)
+
+
+def intents(store: StagingStore, root: str) -> Iterator[tuple[str, bool]]:
+    """Yield the keys of the decided publications of all targets, without folded ones, and whether each has its end."""
     for name in store.folders(f"{root}/{TARGETS}"):
-        folder = f"{root}/{TARGETS}/{name}"
-        keys = set(store.keys(folder))
+        keys = frozenset(store.keys(f"{root}/{TARGETS}/{name}"))
         for key in sorted(key for key in keys if key.endswith(INTENT)):
-            if key.removesuffix(INTENT) + DONE not in keys:
-                with suppress(DamagedDocumentError):
-                    yield read_publication(store, key)
+            yield key, key.removesuffix(INTENT) + DONE in keys
 
 
 def is_published(store: StagingStore, layout: StagingLayout, target: str, execution_id: str) -> bool:

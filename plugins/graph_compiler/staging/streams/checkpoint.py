@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.documents.staging_layout import StreamLayout, savepoint_in, streams_of
+from graph_compiler.deployment.documents.staging_layout import StagingLayout, StreamLayout, savepoint_in, streams_of
 from graph_compiler.deployment.documents.stream import (
     VERSION,
     Continuation,
@@ -31,9 +31,8 @@ from graph_compiler.deployment.documents.stream import (
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import StagingError
 from graph_compiler.identifiers import known_name, listing, path_segment, shown
-from graph_compiler.staging.publications.folded_batches import batch_name
-from graph_compiler.staging.publications.ledger_records import recorded_batches
-from graph_compiler.staging.publications.publications import GIVEN_UP
+from graph_compiler.staging.publications.folded_batches import batch_name, batch_of
+from graph_compiler.staging.publications.publications import GIVEN_UP, undone_intents
 from graph_compiler.staging.store.numbered_documents import numbered, numbers_in, put_behind
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -127,13 +126,15 @@ class KnownStream:
 
         A later run completes it. Behind a reset no run does, and another stream has these rows again.
         """
-        for batch in recorded_batches(store, self.layout.root, self.stream_id):
-            if batch.is_open:
+        for each in undone_intents(store, self.layout.root):
+            stream_id, number = batch_of(each.batch) or ("", -1)
+            if stream_id == self.stream_id:
+                done = StagingLayout(root=self.layout.root, identity=each.identity).done(each.target, each.number)
                 raise CheckpointError(
-                    f"batch {batch.number} is decided for {batch.target}, and not carried out: a part of its rows may "
+                    f"batch {number} is decided for {each.target}, and not carried out: a part of its rows may "
                     "be there, and would be there twice when they are read again\n"
                     f"  allowed: a stream whose batches are carried out\n  hint: run '{self.layout.owner}' once more. "
-                    f"If no run can do it, remove its rows from the target: echo '{GIVEN_UP.decode()}' > '{batch.done}'"
+                    f"If no run can do it, remove its rows from the target: echo '{GIVEN_UP.decode()}' > '{done}'"
                 )
 
     def reset(self, store: StagingStore) -> None:

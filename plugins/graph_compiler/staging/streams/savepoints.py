@@ -14,6 +14,7 @@ import json
 import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from graph_compiler import program_log
@@ -34,9 +35,11 @@ from graph_compiler.deployment.documents.stream import (
     family_of,
 )
 from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.identifiers import counted, listing, path_segment, shown
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
-from graph_compiler.staging.publications.ledger_records import recorded_batches
+from graph_compiler.staging.publications.folded_batches import batch_of
+from graph_compiler.staging.publications.publications import intents, read_publication
 from graph_compiler.staging.store.numbered_documents import numbers_in, put_behind
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -259,8 +262,12 @@ def _copied(
 def _published(store: StagingStore, root: str, stream_id: str) -> Iterator[PublishedTarget]:
     """Yield the targets to which a stream has published, in the staging root's ledgers."""
     last: dict[str, int] = {}
-    for batch in recorded_batches(store, root, stream_id):
-        last[batch.target] = max(last.get(batch.target, -1), batch.number)
+    for key, _ in intents(store, root):
+        with suppress(DamagedDocumentError):
+            publication = read_publication(store, key)
+            its_stream, batch = batch_of(publication.batch) or ("", -1)
+            if its_stream == stream_id:
+                last[publication.target] = max(last.get(publication.target, -1), batch)
     yield from (PublishedTarget(target=target, batch=batch) for target, batch in sorted(last.items()))
 
 
