@@ -100,6 +100,7 @@ def test_a_run_keeps_the_code_and_the_files_of_its_version(bundle: Path) -> None
     assert copy.read_text() == "v1"
 
 
+@pytest.mark.ci
 def test_where_a_bundle_has_no_versions_the_next_task_has_the_new_code(bundle: Path) -> None:
     """Its plan has another id: results of the first are read only where they are still valid."""
     ((before, first, *_), _) = start_tasks(bundle, "")

@@ -12,7 +12,7 @@ from graph_compiler.projects.pipeline_files import load_pipeline
 from tests.cases.case import published
 from tests.spark.conftest import RunPipeline
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.ci]
 
 
 def test_a_command_as_sql_is_refused_and_what_follows_the_hint_is_published(

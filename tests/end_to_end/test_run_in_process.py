@@ -23,6 +23,7 @@ def call(home: Home, *arguments: str, **params: str) -> list[str]:
     return ["run", "flights", "--date", "2013-01-01", *words, *arguments]
 
 
+@pytest.mark.ci
 def test_all_tasks_run_in_one_session_and_are_recorded(home: Home, january: Path) -> None:
     home = replace(home, data=january)
     wanted = {name: expected(query) for name, query in reports(january).items()}

@@ -12,7 +12,7 @@ import pytest
 from tests.end_to_end.conftest import ROOT, Home
 from tests.harness.reference import assert_same_rows, published
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.ci]
 ACME = ROOT / "tests" / "recipes" / "acme"
 PIPELINE = """
 name: boxed

@@ -95,6 +95,7 @@ def test_text_is_lines_of_one_column(spark: SparkSession, sinks: Sinks, tmp_path
     assert sorted(row.value for row in rows) == ["x y", "z"]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("format", ["parquet", "orc", "csv", "json", "text"])
 @pytest.mark.parametrize("partition_by", [(), ("k",)])
 def test_an_empty_result_is_readable(
@@ -171,6 +172,7 @@ TYPES = {
 }
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("format", ["parquet", "orc", "csv", "json", "text"])
 def test_accepted_types_are_those_that_spark_writes_except_binary_text(
     format: str, spark: SparkSession, tmp_path: Path

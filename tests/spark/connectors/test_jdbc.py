@@ -51,6 +51,7 @@ def splits(connector: Jdbc, spark: SparkSession, column: str) -> list[list[objec
     return [[row[0] for row in part] for part in rows.rdd.glom().collect()]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("column", "bounds", "sizes"),
     [
@@ -195,6 +196,7 @@ def test_append_adds_the_rows_of_a_run_once(
     assert "execution e1 of this run has already appended 2 rows" in capsys.readouterr().err
 
 
+@pytest.mark.ci
 def test_runs_of_several_placements_each_append_once(sinks: Sinks, postgres: Postgres, spark: SparkSession) -> None:
     places = list(runs_elsewhere("p", "r").values())[:5]
     for run in [*places, *places]:
@@ -424,6 +426,7 @@ def test_small_integers_fit_wider_database_types(sinks: Sinks, postgres: Postgre
     assert postgres.sql("SELECT * FROM sales ORDER BY n") == [("1", "2"), ("3", "4"), ("5", "6")]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("mode", ["append", "overwrite"])
 def test_a_column_that_would_round_or_cut_a_value_fails(mode: str, sinks: Sinks, postgres: Postgres) -> None:
     postgres.sql(

@@ -49,6 +49,7 @@ def test_the_rows_of_all_paths_are_read_whatever_the_order_of_their_columns(
     assert source_schema(kind([a, b], schema=schema), spark).names == ["k", "v"]
 
 
+@pytest.mark.ci
 def test_lines_of_text_and_a_path_with_a_comma(spark: SparkSession, tmp_path: Path) -> None:
     for name, line in (("a,b", "one"), ("a", "two"), ("b", "three")):
         (tmp_path / name).mkdir()

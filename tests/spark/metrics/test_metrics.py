@@ -75,6 +75,7 @@ def test_flights_counts_the_rows_of_each_operator(
     assert vertex.seconds == last.seconds
 
 
+@pytest.mark.ci
 def test_the_slowest_task_of_the_stage_that_waited_for_it_is_known(
     env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:

@@ -150,6 +150,7 @@ def test_keys_are_found_as_spark_finds_columns_and_null_in_the_target_stays(
     assert {(row.id, row.k) for row in read} == {(1, "b"), (None, "n")}
 
 
+@pytest.mark.ci
 def test_several_keys_and_partition_folders_keep_their_texts(
     spark: SparkSession, sinks: Sinks, target: Parquet
 ) -> None:
@@ -177,6 +178,7 @@ def test_columns_may_not_change_unless_the_target_evolves(spark: SparkSession, s
         sinks.write(evolving, "SELECT 2L AS id, 'B' AS k", run="r3", **MERGE)
 
 
+@pytest.mark.ci
 def test_rows_that_change_when_they_are_computed_again_are_computed_once(
     spark: SparkSession, sinks: Sinks, target: Parquet
 ) -> None:

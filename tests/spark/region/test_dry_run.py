@@ -208,6 +208,7 @@ def test_inferred_columns_are_returned_as_the_declaration_could_say_them(spark: 
     assert list(map(tuple, read_source(declared, spark).collect())) == [("a", 1)]
 
 
+@pytest.mark.ci
 def test_the_example_has_no_findings_and_a_plan_per_vertex(spark: SparkSession, tmp_path: Path) -> None:
     from graph_compiler.deployment.describe.templates import fill_places, find_places
 

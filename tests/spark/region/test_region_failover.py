@@ -159,6 +159,7 @@ def test_a_lost_result_is_recomputed_and_committed_as_the_next_epoch(
     assert before == sorted(path.name for path in (tmp_path / "second").glob("part-*"))
 
 
+@pytest.mark.ci
 def test_finished_readers_of_a_lost_copy_stay_if_the_new_one_is_equal(
     source: Path, tmp_path: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -182,6 +183,7 @@ def other_rows(source: Path) -> None:
     source.write_text("k,v\na,1\na,2\nb,7\n")
 
 
+@pytest.mark.ci
 def test_a_new_copy_that_differs_from_what_others_finished_from_is_not_committed(
     source: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
@@ -251,6 +253,7 @@ def diamond(source: Path, folder: Path) -> StreamExecutionEnvironment:
     return env
 
 
+@pytest.mark.ci
 def test_a_different_copy_is_committed_if_its_readers_can_be_cleared(
     source: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
@@ -270,6 +273,7 @@ def test_a_different_copy_is_committed_if_its_readers_can_be_cleared(
     assert not tasks.stale()
 
 
+@pytest.mark.ci
 def test_a_task_waits_for_one_it_reads_from_that_must_run_again(
     source: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
@@ -292,6 +296,7 @@ def test_a_task_waits_for_one_it_reads_from_that_must_run_again(
     assert sorted(published(tmp_path / "both")[1]) == [("a", 10), ("a", 10), ("a", 20), ("a", 20), ("b", 70)]
 
 
+@pytest.mark.ci
 def test_two_tasks_that_compute_the_same_result_again_at_once_share_one_epoch(
     source: Path, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -322,6 +327,7 @@ def test_two_tasks_that_compute_the_same_result_again_at_once_share_one_epoch(
         assert sorted(published(tmp_path / name)[1]) == [("a", 4), ("a", 5), ("b", 6)]
 
 
+@pytest.mark.ci
 def test_a_recreated_run_recomputes_and_replaces_its_rows(source: Path, tmp_path: Path, spark: SparkSession) -> None:
     env = StreamExecutionEnvironment("p")
     rows = env.from_source(Csv(str(source)), "first").stage("dear").filter("v > 1").name("kept")
@@ -356,6 +362,7 @@ def test_an_execution_that_hung_before_its_start_commits_nothing(
     assert execute(supersedes, spark).failure is None
 
 
+@pytest.mark.ci
 def test_rows_of_an_input_recomputed_meanwhile_are_not_published(
     source: Path, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -379,6 +386,7 @@ def test_rows_of_an_input_recomputed_meanwhile_are_not_published(
     assert tasks.run(second).failure is None
 
 
+@pytest.mark.ci
 def test_indirect_readers_of_a_recomputed_result_are_considered(
     source: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
@@ -438,6 +446,7 @@ def test_unread_random_rows_may_be_recomputed(source: Path, tmp_path: Path, spar
     assert len(published(tmp_path / "all")[1]) == 3
 
 
+@pytest.mark.ci
 def test_a_producer_run_again_after_its_result_was_recomputed_commits_the_epoch_after(
     source: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
@@ -471,6 +480,7 @@ def test_a_producer_with_other_secrets_is_named(source: Path, tmp_path: Path, sp
     assert "which this task does not get" in failure.message
 
 
+@pytest.mark.ci
 def test_a_chain_of_lost_results_is_recomputed(source: Path, tmp_path: Path, spark: SparkSession) -> None:
     env = StreamExecutionEnvironment("p")
     rows = env.from_source(Csv(str(source)), "in")
@@ -549,6 +559,7 @@ def test_a_damaged_manifest_is_a_lost_result_and_never_read_again(
     assert "0.json is not valid JSON" in again.reason
 
 
+@pytest.mark.ci
 def test_readers_of_a_result_with_a_damaged_manifest_count_as_stale(
     source: Path, tmp_path: Path, spark: SparkSession
 ) -> None:

@@ -186,6 +186,7 @@ def test_contracts_are_counted_and_fail_as_in_production(orders: DataStream, pip
         result.contract("knwn")
 
 
+@pytest.mark.ci
 def test_totals_are_counted_and_fail_as_in_production(orders: DataStream, pipeline_run: Run) -> None:
     known = orders.filter("v IS NOT NULL").name("known")
     orders.expect_in("listed", known, "k", to="lost")

@@ -82,8 +82,8 @@ KINDS = {
 }
 
 
-QUICK = ("rows", "left", "partitions", "exploded", "offset")
-"""Those that a quick look needs: rows, a join, a function, and windows."""
+QUICK = ("rows", "left", "offset")
+"""Those that a quick look needs: rows, a join, and windows."""
 
 
 def declared(kind: Kind, folder: Path, *, unbounded: bool) -> StreamExecutionEnvironment:

@@ -78,6 +78,7 @@ def is_counted(spark: SparkSession, folder: Path) -> bool:
     return True
 
 
+@pytest.mark.ci
 def test_how_long_files_wait_is_known(tmp_path: Path, spark: SparkSession, arrive: Callable[[str, str], None]) -> None:
     runs = Runs(word_count(tmp_path), tmp_path, spark)
     for name, age in (("a.txt", 7_200), ("b.txt", 3_600)):
@@ -171,6 +172,7 @@ def test_a_state_is_not_continued_by_another_aggregate(
     assert "`graph-compiler streams reset word_count lines`" in failure
 
 
+@pytest.mark.ci
 def test_what_is_behind_a_state_may_change(
     tmp_path: Path, spark: SparkSession, arrive: Callable[[str, str], None]
 ) -> None:
@@ -211,6 +213,7 @@ def test_another_number_of_partitions_is_ignored_and_said(
     assert is_counted(spark, tmp_path)
 
 
+@pytest.mark.ci
 def test_a_query_that_has_ended_is_let_go(
     tmp_path: Path, spark: SparkSession, arrive: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -306,6 +309,7 @@ def test_a_state_goes_on_behind_a_batch_that_its_only_sink_has_already(
     assert server.sql("SELECT minute, total FROM windows ORDER BY 1") == [("0", "3"), ("10", "3")]
 
 
+@pytest.mark.ci
 def test_rows_of_several_sources_and_side_outputs(tmp_path: Path, spark: SparkSession) -> None:
     env = environment()
     sources = [
@@ -324,6 +328,7 @@ def test_rows_of_several_sources_and_side_outputs(tmp_path: Path, spark: SparkSe
     assert rows(spark, tmp_path / "bad") == [(-1,), (-2,), (None,), (None,)]
 
 
+@pytest.mark.ci
 def test_another_source_of_the_same_folder_may_end(tmp_path: Path, spark: SparkSession) -> None:
     env, folder = environment(), Json(f"{tmp_path}/in", schema="id INT")
     arriving = env.from_source(folder, "arriving", unbounded=True).uid("arriving")
@@ -528,6 +533,7 @@ def test_a_stream_with_state_continues_when_records_that_do_not_fit_are_read_as_
     assert rows(spark, tmp_path / "out") == [("a", 3)]
 
 
+@pytest.mark.ci
 def test_files_with_their_columns_in_another_order_fail_the_batch(tmp_path: Path, spark: SparkSession) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.csv").write_text("a,b\n1,2\n")
@@ -551,6 +557,7 @@ def test_headers_that_could_be_records_are_refused(tmp_path: Path, spark: SparkS
     assert rows(spark, tmp_path / "other" / "out") == [("1", "2"), ("a", "b")]
 
 
+@pytest.mark.ci
 def test_files_with_other_columns_fail_the_batch(tmp_path: Path, spark: SparkSession) -> None:
     spark.range(3).selectExpr("id", "id AS n").coalesce(1).write.parquet(f"{tmp_path}/in")
     runs = copies(tmp_path, Parquet(f"{tmp_path}/in", schema="id BIGINT, n BIGINT"), spark)
