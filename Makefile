@@ -56,7 +56,7 @@ env: $(READY) $(DATA) ## print the settings of the project's own Airflow, for a 
 	@$(BIN)/graph-compiler env
 
 # tests/migration is a project of its own, whose pipelines its conftest puts before those that other tests make.
-test: $(READY) $(DATA) ## run the tests that find most mistakes: nine minutes on two cores
+test: $(READY) $(DATA) ## run the tests that find most mistakes: eight minutes on two cores
 	@$(WITH_JAVA) $(BIN)/python -m pytest $(SPREAD) -m 'not ($(NOT_QUICK))' --ignore tests/migration
 
 # `make test-core` has run what needs neither Airflow nor Spark; tests/architecture/test_markers.py

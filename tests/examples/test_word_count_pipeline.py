@@ -32,6 +32,7 @@ def test_lines_that_arrive_are_counted_as_lines_of_a_batch(pipeline_run: Run) ->
     found.assert_rows("file-sink", batch.sink("file-sink").rows)
 
 
+@pytest.mark.ci
 def test_lines_of_later_batches_are_added(pipeline_run: Run) -> None:
     run = pipeline_run(stream, {"lines": [[{"value": "to be"}], [{"value": "or not to be"}]]})
     run.batches[0].assert_rows("file-sink", [{"word": "to", "frequency": 1}, {"word": "be", "frequency": 1}])

@@ -14,7 +14,7 @@ from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from tests.harness.position_runs import Runs, write
 from tests.yaml.equality import without_lines
 
-pytestmark = [pytest.mark.spark, pytest.mark.ci]
+pytestmark = pytest.mark.spark
 PAGE = (Path(__file__).parents[3] / "docs" / "positions.md").read_text()
 
 

@@ -82,8 +82,8 @@ KINDS = {
 }
 
 
-QUICK = ("rows", "left", "offset")
-"""Those that a quick look needs: rows, a join, and windows."""
+QUICK = ("left", "offset")
+"""Those that a quick look needs: a join, and windows."""
 
 
 def declared(kind: Kind, folder: Path, *, unbounded: bool) -> StreamExecutionEnvironment:
