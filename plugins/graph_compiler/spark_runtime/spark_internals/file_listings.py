@@ -61,10 +61,10 @@ def load_files(reader: DataFrameReader, paths: Iterable[str]) -> DataFrame:
 
 @contextmanager
 def few_listing_tasks(spark: SparkSession) -> Iterator[None]:
-    """Let a job that lists files have 64 tasks, or four for each core.
+    """Let a job that lists files have at most 64 tasks, or four for each core if these are more.
 
-    By default it has up to 10,000, of which each takes longer to start than to list a file. VACUUM of Delta Lake has
-    always as many: 100,000 in all for a table of six files.
+    By default it has up to 10,000, of which each takes longer to start than to list a file. The jobs of VACUUM of Delta
+    Lake always have as many: 100,000 in all for a table of six files.
     """
     most = max(_MOST_TASKS, 4 * spark.sparkContext.defaultParallelism)
     before = spark.conf.get(_LISTING_TASKS, None)
