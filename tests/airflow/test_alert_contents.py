@@ -98,7 +98,7 @@ def deploy(ti: Any, **logical: Any) -> Callable[[str], Path]:
     context: Any = {"ti": ti, **logical}
     parameters = {"run_date": "2013-01-01"}
     found = try_of_run(
-        task.regions, task.arguments.pipeline, parameters, staging_root=root, clears_others=False, context=context
+        task.regions, task.arguments, parameters, staging_root=root, clears_others=False, context=context
     )
     write(found)
     return lambda region: Path(layout.execution(RegionId(region), ti.id))

@@ -37,6 +37,7 @@ def declared(flush: str) -> StreamExecutionEnvironment:
 def test_a_try_has_the_watermark_at_which_it_ends(
     tmp_path: Path, flush: str, end: datetime | None, until: int | None
 ) -> None:
+    from graph_compiler.airflow_backend.dag.arguments import Arguments
     from graph_compiler.airflow_backend.task.run_values import try_of_run
 
     pipeline = declared(flush).pipeline()
@@ -44,7 +45,9 @@ def test_a_try_has_the_watermark_at_which_it_ends(
     instance = SimpleNamespace(dag_id="hours", task_id="out", run_id="one", map_index=-1, id="e1", try_number=1)
     instance.task = SimpleNamespace(task_group=None)
     context: Any = {"ti": instance, "dag_run": SimpleNamespace(logical_date=DAY, data_interval_end=end, conf={})}
-    found = try_of_run(regions, pipeline, {}, staging_root=str(tmp_path), clears_others=False, context=context)
+    found = try_of_run(
+        regions, Arguments.own(pipeline), {}, staging_root=str(tmp_path), clears_others=False, context=context
+    )
     (execution,) = found.executions
     assert execution.flushed_until == until
 

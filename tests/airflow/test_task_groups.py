@@ -342,6 +342,26 @@ def test_the_instances_of_a_mapped_group_may_not_overwrite_each_others_target(
         dag_with(add)
 
 
+def test_an_instance_knows_over_which_values_it_is_mapped() -> None:
+    from airflow.sdk import task_group
+
+    from graph_compiler.airflow_backend import build_task_group
+
+    def add(_: "DAG") -> None:
+        @task_group
+        def each(country: str) -> None:
+            build_task_group(sales(), params={"country": country, "least": 2, "day": "{{ ds }}"})
+
+        each.expand(country=["at", "de"])
+
+    arguments = next(iter(dag_with(add).tasks)).arguments  # type: ignore[union-attr]  # a task of ours
+    assert arguments.mapped_over({"country": "ät", "least": 2, "day": "2026-01-01"}) == 'country = "ät"'
+    assert arguments.mapped_over({"country": "x" * 999}) == arguments.mapped_over({"country": "x" * 999})
+    assert len(arguments.mapped_over({"country": "x" * 999})) < 200
+    alone = next(iter(dag_with(lambda _: build_task_group(sales())).tasks)).arguments  # type: ignore[union-attr]
+    assert alone.mapped_over({"country": "at"}) is None
+
+
 @pytest.mark.parametrize("repeated", [False, True])
 def test_instances_of_parameter_sets_may_not_repeat_themselves(repeated: bool) -> None:
     from airflow.sdk import task_group

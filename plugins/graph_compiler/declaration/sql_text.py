@@ -31,6 +31,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
+_BOUND = re.compile(r"(?<![\w:\])]):([A-Za-z_]\w*)")
+"""Neither `::int` (a cast) nor `v:field` (a path into a variant)."""
 _COMMENT_BORDER = re.compile(r"/\*(?!\+)|\*/")
 _VARIABLE = "${"
 """Where Spark's own variables begin, which Spark replaces by any text before it parses."""
@@ -126,6 +128,11 @@ def code_of(text: str) -> str:
         pieces += [] if token.is_quoted else [text[token.start : token.end]]
         end = token.end
     return "".join(pieces)
+
+
+def parameters_in(expression: str) -> Iterator[str]:
+    """Yield the parameters that are bound in an expression, as `:name`."""
+    yield from _BOUND.findall(code_of(expression))
 
 
 def without_end(text: str) -> str:

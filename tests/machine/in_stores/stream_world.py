@@ -206,8 +206,10 @@ class StreamWorld:
         def is_read(known: ReadSoFar) -> bool:
             return all(path_of(file) in known.files for file in arrived)
 
+        are_read = {source.uid: is_read for source in QUERY.sources}
+
         def work(client: StagingStore) -> None:
-            if nothing_arrived(client, streams_in(self.ground), QUERY, [is_read], start):
+            if nothing_arrived(client, streams_in(self.ground), QUERY, are_read, start):
                 missing = [file for file in arrived if file not in self.published.there]
                 if missing and before == self._resets:
                     self.found = AssertionError(f"nothing has arrived, and {missing} are not published")

@@ -120,7 +120,8 @@ def test_january_arrives_while_the_stream_runs(tmp_path: Path, january: Path, sp
         (task,) = runs.last
         layout = StreamLayout(root=runs.root, owner=task.identity.owner)
         assert task.region.stream is not None
-        are_read = [partial(is_folder_read, str(tmp_path / "in"))]
+        is_read = partial(is_folder_read, str(tmp_path / "in"))
+        are_read = {source.uid: is_read for source in task.region.stream.sources}
         return nothing_arrived(STORE, layout, task.region.stream, are_read)
 
     with beside(all_arrive, lambda: until(all_are_read), lambda: stop(runs)):

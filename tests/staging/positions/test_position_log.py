@@ -1,6 +1,7 @@
 """What the next run does with an increment that is published, given up, or in between; and resets."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -135,6 +136,14 @@ def test_a_position_of_another_path_is_refused_until_it_is_reset(world: World) -
         world.log.obtain(layout, "e", (), other, lambda _: NewPart(files=()))
     world.log.reset(to=-1)
     assert world.log.obtain(layout, "e", (), other, lambda _: NewPart(files=())).number == 2
+
+
+def test_a_position_is_that_of_what_its_group_was_mapped_over(world: World) -> None:
+    assert world.attempt("r1")  # as an earlier version has recorded it
+    austrian, belgian = (replace(PLACE, mapped=f"country = {country}") for country in ("at", "be"))
+    assert world.log.obtain(world.layout("r2"), "e", (), austrian, lambda _: NewPart(files=())).number == 1
+    with pytest.raises(PositionError, match="has read json /in for country = at, and now reads json /in for .* be:"):
+        world.log.obtain(world.layout("r3"), "e", (), belgian, lambda _: NewPart(files=()))
 
 
 def test_after_a_reset_to_a_run_the_next_one_reads_what_came_later(world: World) -> None:

@@ -16,11 +16,14 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StreamLayout
 from graph_compiler.deployment.documents.stream import (
     END_OF_TIME_MS,
+    VERSION,
     KeptState,
+    QueryRecord,
     SavepointRestoreSettings,
     StreamQuery,
     UnboundedSource,
 )
+from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.identifiers import OperatorId
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.streams.batch_log import (
@@ -79,7 +82,7 @@ def layout(tmp_path: Path) -> StreamLayout:
 
 def arrived(tmp_path: Path, query: StreamQuery = QUERY, folder: str | None = None) -> bool:
     is_read = partial(is_folder_read, folder or str(tmp_path / "in"))
-    return not nothing_arrived(STORE, layout(tmp_path), query, [is_read])
+    return not nothing_arrived(STORE, layout(tmp_path), query, {"a": is_read})
 
 
 def test_files_of_batches_are_those_of_the_log(checkpoint: Path, tmp_path: Path) -> None:
@@ -156,7 +159,7 @@ def test_what_another_process_does_meanwhile_is_for_spark(checkpoint: Path, tmp_
             return found
 
     is_read = partial(is_folder_read, str(tmp_path / "in"))
-    assert not nothing_arrived(Meanwhile(), layout(tmp_path), QUERY, [is_read])
+    assert not nothing_arrived(Meanwhile(), layout(tmp_path), QUERY, {"a": is_read})
 
 
 @pytest.mark.parametrize("kind", ["cannot be listed", "link to a folder", "link to nothing"])
@@ -210,7 +213,7 @@ def test_another_query_is_for_spark(tmp_path: Path, query: StreamQuery) -> None:
 
 @pytest.mark.usefixtures("checkpoint")
 def test_a_savepoint_that_the_stream_has_not_begun_with_is_for_spark(tmp_path: Path) -> None:
-    root, places = str(tmp_path / "staging"), [partial(is_folder_read, str(tmp_path / "in"))]
+    root, places = str(tmp_path / "staging"), {"a": partial(is_folder_read, str(tmp_path / "in"))}
     start = SavepointRestoreSettings(path=str(tmp_path / "saved"))
     assert nothing_arrived(STORE, layout(tmp_path), QUERY, places)
     assert not nothing_arrived(STORE, layout(tmp_path), QUERY, places, start)
@@ -228,7 +231,16 @@ def test_folders_that_are_not_here_are_for_spark(tmp_path: Path, folder: str) ->
     assert arrived(tmp_path, folder=folder.format(tmp_path))
 
 
-def test_offsets_of_topics_are_those_of_the_source_that_has_read_less(checkpoint: Path, tmp_path: Path) -> None:
+def reading(checkpoint: Path, *uids: str) -> StreamQuery:
+    """Let the query of the stream read sources in this order."""
+    query = replace(QUERY, reads=uids)
+    record = QueryRecord(version=VERSION, number=0, query=query)
+    (checkpoint.parent / "queries/0.json").write_text(to_json(record))
+    return query
+
+
+def test_offsets_of_topics_are_those_of_the_read_that_has_less(checkpoint: Path, tmp_path: Path) -> None:
+    query = reading(checkpoint, "b", "a", "a")
     lines = ["v1", "{}", '{"logOffset":2}', '{"a":{"0":7,"1":3}}', '{"a":{"0":5,"1":4},"b":{"0":0}}', "-"]
     (checkpoint / "offsets/2").write_text("\n".join(lines))
     known: list[ReadSoFar] = []
@@ -237,8 +249,31 @@ def test_offsets_of_topics_are_those_of_the_source_that_has_read_less(checkpoint
         known.append(found)
         return True
 
-    assert nothing_arrived(STORE, layout(tmp_path), QUERY, [asks])
+    assert nothing_arrived(STORE, layout(tmp_path), query, {"a": asks, "b": lambda _: True})
     assert known[0].offsets == {"a": {0: 5, 1: 3}, "b": {0: 0}}
+
+
+def test_what_one_source_has_read_is_not_read_by_another(checkpoint: Path, tmp_path: Path) -> None:
+    """Both read one folder: a file may arrive between their listings, and each may have a limit of its own."""
+    query = reading(checkpoint, "a", "b")
+    is_read = partial(is_folder_read, str(tmp_path / "in"))
+    folder = checkpoint / "sources/1"
+    for number in range(3):
+        (checkpoint / f"offsets/{number}").write_text(f'v1\n{{}}\n{{"logOffset":{number}}}\n{{"logOffset":{number}}}')
+        assert not nothing_arrived(STORE, layout(tmp_path), query, {"a": is_read, "b": is_read})
+        file = tmp_path / "in" / f"{number} é%.json"
+        put(folder, number, {file: file.stat().st_mtime_ns // 1_000_000})
+    assert nothing_arrived(STORE, layout(tmp_path), query, {"a": is_read, "b": is_read})
+
+
+def test_a_folder_here_is_not_one_that_spark_reads_elsewhere(checkpoint: Path, tmp_path: Path) -> None:
+    """A path without a scheme is that of `fs.defaultFS`; here, it may be an empty folder."""
+    (tmp_path / "mounted").mkdir()
+    folder = str(tmp_path / "mounted")
+    for number in range(3):
+        entry = {"path": f"hdfs://nn:8020{folder}/{number}.json", "timestamp": 1, "batchId": number}
+        (checkpoint / "sources/0" / str(number)).write_text(f"v1\n{json.dumps(entry)}")
+    assert arrived(tmp_path, folder=folder)
 
 
 ENDED = replace(QUERY, state=(KeptState(operator_id=OperatorId("a" * 32), name="totals", fingerprint="f"),))
@@ -275,7 +310,7 @@ def test_a_flush_without_a_batch_before_does_nothing(tmp_path: Path) -> None:
 
 def test_what_waits_for_the_watermark_is_for_spark(checkpoint: Path, tmp_path: Path) -> None:
     begun(checkpoint, 2)
-    places = [partial(is_folder_read, str(tmp_path / "in"))]
+    places = {"a": partial(is_folder_read, str(tmp_path / "in"))}
     assert nothing_arrived(STORE, layout(tmp_path), QUERY, places, until=50)
     assert not nothing_arrived(STORE, layout(tmp_path), QUERY, places, until=51)
 

@@ -130,6 +130,28 @@ def test_an_order_that_an_earlier_version_has_not_recorded_is_not_compared(tmp_p
         opened(tmp_path, replace(NUMBERED, keeps=KEEPS[::-1]), "e3")
 
 
+BOUND = replace(QUERY, state=(replace(state("count"), parameters=("country",)),))
+
+
+def test_a_state_is_continued_with_the_values_of_parameters_that_it_has(tmp_path: Path) -> None:
+    """A run that is triggered with others would add its rows to the totals of the former."""
+    first = begun(tmp_path, BOUND)  # as an earlier version has recorded it
+    german, austrian = (BOUND.bound({"country": country, "other": country}) for country in ("de", "at"))
+    assert opened(tmp_path, german, "e2").stream_id == first.stream_id
+    with pytest.raises(CheckpointError, match=r"before it \(a parameter's value, too\)"):
+        opened(tmp_path, austrian, "e3")
+    assert opened(tmp_path, BOUND.bound({"country": "de", "other": "x"}), "e4").stream_id == first.stream_id
+
+
+def test_an_instance_of_a_mapped_group_continues_the_stream_of_its_value_only(tmp_path: Path) -> None:
+    """Its number is that of another value once the list has a new one before it."""
+    first = begun(tmp_path)  # as an earlier version has recorded it
+    assert opened(tmp_path, QUERY.bound({}, "country = at"), "e2").stream_id == first.stream_id
+    with pytest.raises(CheckpointError, match="that of country = at, and this instance of the task group has .* be:"):
+        opened(tmp_path, QUERY.bound({}, "country = be"), "e3")
+    assert opened(tmp_path, QUERY.bound({}, "country = at"), "e4").stream_id == first.stream_id
+
+
 def test_a_query_without_a_batch_may_change(tmp_path: Path) -> None:
     first = opened(tmp_path)
     changed = replace(QUERY, state=(state("sum"),))

@@ -15,6 +15,7 @@ from datetime import date
 from typing import Any, cast
 
 from airflow.sdk import Context, Param, TaskGroup
+from airflow.sdk.definitions._internal.expandinput import MappedArgument  # Airflow has no public name for it
 from airflow.sdk.exceptions import AirflowFailException
 
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
@@ -22,10 +23,13 @@ from graph_compiler.declaration.parameters.parameter import ParameterValue, json
 from graph_compiler.declaration.parameters.typed_value import SQL_TYPE, TypedValue, typed_value
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.describe.run_parameters import check_parameters, parse_parameter
+from graph_compiler.deployment.documents.wire import digest, to_wire
 from graph_compiler.errors import InvalidPipelineError, ParameterError, Problem
 from graph_compiler.identifiers import did_you_mean, listing, shown
 
 _ALLOWED = "text, an int, a float, a bool, a date, a template, an XCom, or what the group is mapped over"
+_LONGEST = 200
+"""Characters of what a group is mapped over that are kept as they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +47,17 @@ class Arguments:
     params: Mapping[str, Param]
     defaults: Mapping[str, ParameterValue]
     run_date_zone: str = "UTC"
+
+    def mapped_over(self, values: Mapping[str, ParameterValue]) -> str | None:
+        """Return those of an instance's values over which its task group is mapped, as text; None if it is not.
+
+        An instance has a number, which is that of another value if the list changes.
+        """
+        names = sorted(name for name, value in self.of_the_run.items() if isinstance(value, MappedArgument))
+        if not names:
+            return None
+        text = ", ".join(f"{name} = {json.dumps(to_wire(values[name]), ensure_ascii=False)}" for name in names)
+        return text if len(text) <= _LONGEST else f"values with the digest {digest(text)}"
 
     @classmethod
     def own(cls, pipeline: Pipeline) -> Arguments:

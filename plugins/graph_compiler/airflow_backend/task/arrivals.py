@@ -37,16 +37,17 @@ def end_without_spark(task: TaskTry) -> str | None:
         query, region = execution.region.stream, execution.region
         if query is None or region.continuous is not None:
             return None
-        sources = [each.operator for each in region.operators if isinstance(each.operator, Source)]
-        own = [each.connector for each in sources if each.unbounded]
-        if not all(isinstance(connector, FileConnector | Kafka) for connector in own):  # only Spark can ask others
+        uids = {each.node_id: each.uid for each in query.sources}
+        sources = {each.node_id: each.operator for each in region.operators if isinstance(each.operator, Source)}
+        own = {uids[id]: source.connector for id, source in sources.items() if source.unbounded}
+        if not all(isinstance(connector, FileConnector | Kafka) for connector in own.values()):  # Spark can ask others
             return None
-        are_read = [_is_read(connector) for connector in own]
+        are_read = {uid: _is_read(connector) for uid, connector in own.items()}
         layout = StreamLayout(root=execution.staging_root, owner=execution.identity.owner)
         until = execution.flushed_until
         if not nothing_arrived(task.store, layout, query, are_read, region.savepoint, until=until):
             return None
-        places += (str(connector.place) for connector in own)
+        places += (str(connector.place) for connector in own.values())
     for execution in task.executions:
         AttemptDocuments.of(execution, task.store).put_report(ExecutionReport.of_nothing())
     return f"nothing has arrived in {listing(places)}, so Spark is not started"

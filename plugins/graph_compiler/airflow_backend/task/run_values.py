@@ -8,6 +8,7 @@ from dataclasses import fields
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowFailException
 
+from graph_compiler.airflow_backend.dag.arguments import Arguments
 from graph_compiler.airflow_backend.run_identities import identity_of_task
 from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.declaration.connectors.file_uris import staging_place
@@ -41,7 +42,7 @@ def rendered(regions: Sequence[RegionDescriptor], places: Mapping[str, str]) -> 
 
 def try_of_run(
     regions: Sequence[RegionDescriptor],
-    pipeline: Pipeline,
+    arguments: Arguments,
     parameters: Mapping[str, object],
     *,
     staging_root: str,
@@ -49,7 +50,7 @@ def try_of_run(
     context: Context,
 ) -> TaskTry:
     """Return the executions of a try; raises AirflowFailException if parameters are invalid."""
-    instance = context["ti"]
+    instance, pipeline = context["ti"], arguments.pipeline
     defaults = {RUN_DATE: "", **dict(pipeline.params)}
     try:
         values = {name: parse_parameter(name, str(value), defaults) for name, value in parameters.items()}
@@ -65,7 +66,7 @@ def try_of_run(
             TaskDeploymentDescriptor(
                 version=VERSION,
                 identity=identity,
-                region=region.begun_with(start),
+                region=region.begun_with(start).bound(values, arguments.mapped_over(values)),
                 attempt=ExecutionAttempt(
                     execution_id=str(instance.id),
                     attempt_number=count_attempts(store_of(staging_root), layout, region.region_id),

@@ -216,7 +216,7 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
         """Return the executions of this try; raises AirflowFailException for wrong parameters or places."""
         return try_of_run(
             rendered(self._regions, self.places),
-            self.arguments.pipeline,
+            self.arguments,
             self.parameters,
             staging_root=self._settings.staging_root,
             clears_others=self._settings.api_conn_id is not None,

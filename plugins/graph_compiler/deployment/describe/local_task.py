@@ -46,7 +46,7 @@ def desk_task(
     return TaskDeploymentDescriptor(
         version=VERSION,
         identity=RunIdentity.own(region.pipeline, run.run_id),
-        region=filled,
+        region=filled.bound(run.params),
         attempt=ExecutionAttempt(execution_id=execution_id, attempt_number=attempt_number),
         staging_root=run.staging_root,
         parameters=((RUN_DATE, run.day), *run.params.items()),

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 
 from graph_compiler.declaration.connectors.file_uris import staging_place
 from graph_compiler.declaration.operators import Sink, Source, WindowAggregate
+from graph_compiler.declaration.parameters.parameter import RUN_DATE
 from graph_compiler.declaration.retention import Retention
 from graph_compiler.declaration.row_order import row_orders
+from graph_compiler.declaration.sql_text import parameters_in
 from graph_compiler.declaration.windows import Flush
 from graph_compiler.deployment.describe.deployability import check_deployable
 from graph_compiler.deployment.describe.fingerprints import OwnFacts, digests_of, facts_of, fingerprints
@@ -33,8 +35,9 @@ from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobEdge, JobVertex
 from graph_compiler.graphs.regions import DeploymentRegion
 from graph_compiler.graphs.shared_results import SharedReads, computed_once
-from graph_compiler.graphs.stream_graph import StreamEdge, StreamNode
+from graph_compiler.graphs.stream_graph import StreamEdge, StreamGraph, StreamNode
 from graph_compiler.graphs.stream_queries import StreamQueries
+from graph_compiler.graphs.topology import post_order
 from graph_compiler.identifiers import IntermediateDataSetId, JobEdgeId, JobVertexId, OperatorId, RegionId, TaskName
 from graph_compiler.options.model import PipelineOptions
 
@@ -340,6 +343,7 @@ def _stream_query(node_ids: Set[int], region: RegionDescriptor, facts: _Facts) -
                 operator_id=facts.operator_ids[each.id],
                 name=each.declared_name,
                 fingerprint=facts.fingerprints[each.id],
+                parameters=_parameters(each, facts.compiled.stream_graph),
             )
             for each in stateful
         ),
@@ -347,6 +351,16 @@ def _stream_query(node_ids: Set[int], region: RegionDescriptor, facts: _Facts) -
         reads=tuple(uids[id] for id in read if id in uids),
         keeps=tuple(kept[id] for id in keeping if id in kept),
     )
+
+
+def _parameters(node: StreamNode, graph: StreamGraph) -> tuple[str, ...]:
+    """Return the parameters that are bound in a node, or in what comes before it, but the date of the run."""
+    by_id = {each.id: each.operator for each in graph.nodes}
+    before = post_order([node.id], lambda id: [edge.source_id for edge in graph.in_edges[id]])
+    operators = [by_id[id] for id in before]
+    bound = {name for operator in operators for name in operator.bound_parameters()}
+    named = {name for operator in operators for text in operator.expressions() for name in parameters_in(text)}
+    return tuple(sorted((bound | named) - {RUN_DATE}))
 
 
 def _places_in_order(region: RegionDescriptor, unbounded: Set[int]) -> tuple[list[int], list[int]]:

@@ -172,6 +172,11 @@ class RegionDescriptor:
         """Return it with a savepoint for its stream; the same if that is None, or if its rows end."""
         return self if start is None or self.stream is None else replace(self, savepoint=start)
 
+    def bound(self, values: Mapping[str, ParameterValue], mapped: str | None = None) -> RegionDescriptor:
+        """Return it with the values of a run, and what its task group is mapped over, for its stream and positions."""
+        stream = None if self.stream is None else self.stream.bound(values, mapped)
+        return replace(self, stream=stream, positions=tuple(replace(each, mapped=mapped) for each in self.positions))
+
     @property
     def task_name(self) -> TaskName:
         """The name of the task that runs it."""

@@ -12,10 +12,11 @@ An increment is consumed if, and only if, all sinks that its source reaches have
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
+from graph_compiler.extensions import UNSAID
 from graph_compiler.identifiers import OperatorId, RegionId
 
 VERSION = 1
@@ -32,25 +33,39 @@ class ReachedSink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourcePosition:
-    """A source that has a position, for the regions that read it, and for those of the sinks that it reaches."""
+    """A source that has a position, for the regions that read it, and for those of the sinks that it reaches.
+
+    `mapped` is what its task group is mapped over in this instance, None if it is not.
+    """
 
     node_id: int
     uid: str
     name: str
     sinks: tuple[ReachedSink, ...]
+    mapped: str | None = field(default=None, metadata={UNSAID: True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadFrom:
-    """What a position is about: if it changes, the position has no meaning. `place` holds no secret."""
+    """What a position is about: if it changes, the position has no meaning. `place` holds no secret.
+
+    `mapped` is what its task group was mapped over, None if it was not, or in a record of an earlier version.
+    """
 
     kind: str
     place: str
     column: str | None
+    mapped: str | None = field(default=None, metadata={UNSAID: True})
+
+    def is_same(self, other: ReadFrom) -> bool:
+        """Whether both are about the same, as far as both are known."""
+        is_other = None not in (self.mapped, other.mapped) and self.mapped != other.mapped
+        return replace(self, mapped=None) == replace(other, mapped=None) and not is_other
 
     def words(self) -> str:
         """Return it as text."""
-        return f"{self.kind} {self.place}" + (f" by column '{self.column}'" if self.column is not None else "")
+        whose = "" if self.mapped is None else f" for {self.mapped}"
+        return f"{self.kind} {self.place}" + (f" by column '{self.column}'" if self.column is not None else "") + whose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from graph_compiler.declaration.parameters.parameter import ParameterValue
+from graph_compiler.deployment.documents.wire import digest, to_wire
 from graph_compiler.extensions import UNSAID
 from graph_compiler.identifiers import OperatorId, counted, listing, shown, time_words
 
@@ -25,11 +27,28 @@ class UnboundedSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptState:
-    """An operator for which Spark keeps state. `fingerprint` is a digest of it and of all that comes before."""
+    """An operator for which Spark keeps state. `fingerprint` is a digest of it and of all that comes before.
+
+    `parameters` are those that are bound in either, but the date of the run; `values` is a digest of the values that
+    they have in a run, None if it is not known.
+    """
 
     operator_id: OperatorId
     name: str
     fingerprint: str
+    parameters: tuple[str, ...] = field(default=(), metadata={UNSAID: True})
+    values: str | None = field(default=None, metadata={UNSAID: True})
+
+    def bound(self, values: Mapping[str, ParameterValue]) -> KeptState:
+        """Return it with the values of a run."""
+        if not self.parameters:
+            return self
+        return replace(self, values=digest({name: to_wire(values.get(name)) for name in self.parameters}))
+
+    def is_computed_as(self, other: KeptState) -> bool:
+        """Whether another state is that of equal operators, with equal values as far as both are known."""
+        is_other = None not in (self.values, other.values) and self.values != other.values
+        return self.fingerprint == other.fingerprint and not is_other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +56,8 @@ class StreamQuery:
     """The query of a region: its sources, its state. `updates`: it emits a key whenever its values change.
 
     `reads` are the uids of sources, and `keeps` the operators with state, each as often and in the order in which Spark
-    numbers them; None if an earlier version has not recorded it.
+    numbers them; None if an earlier version has not recorded it. `mapped` is what its task group is mapped over in this
+    instance, None if it is not, or in a record of an earlier version.
     """
 
     sources: tuple[UnboundedSource, ...]
@@ -45,6 +65,11 @@ class StreamQuery:
     updates: bool
     reads: tuple[str, ...] | None = field(default=None, metadata={UNSAID: True})
     keeps: tuple[OperatorId, ...] | None = field(default=None, metadata={UNSAID: True})
+    mapped: str | None = field(default=None, metadata={UNSAID: True})
+
+    def bound(self, values: Mapping[str, ParameterValue], mapped: str | None = None) -> StreamQuery:
+        """Return it with the values of a run."""
+        return replace(self, state=tuple(each.bound(values) for each in self.state), mapped=mapped)
 
     @property
     def uids(self) -> list[str]:
@@ -108,7 +133,7 @@ class QueryChange:
         def fate(each: KeptState) -> StateFate:
             if each.operator_id not in old:
                 return StateFate.NEW
-            if old[each.operator_id].fingerprint != each.fingerprint:
+            if not each.is_computed_as(old[each.operator_id]):
                 return StateFate.CHANGED
             is_same = places(before.keeps, each.operator_id) == places(now.keeps, each.operator_id)
             return StateFate.KEPT if is_same or before.keeps is None else StateFate.MOVED
@@ -152,7 +177,7 @@ class QueryChange:
         if added := self.names(StateFate.NEW):
             return f"{listing(map(shown, added))} is new"
         if changed := self.names(StateFate.CHANGED):
-            return f"{listing(map(shown, changed))} has changed, or something before it"
+            return f"{listing(map(shown, changed))} has changed, or something before it (a parameter's value, too)"
         return None
 
     def why_other_places(self) -> str | None:

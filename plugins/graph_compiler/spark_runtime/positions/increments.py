@@ -82,7 +82,7 @@ class Increments:
                     self.layout,
                     self.execution_id,
                     position.sinks,
-                    _read_from(source),
+                    replace(_read_from(source), mapped=position.mapped),
                     partial(self._look, source, position),
                 )
             LOG.info("source %s reads increment %s: %s", operator.name, increment.number, increment.words())

@@ -403,7 +403,7 @@ class PositionLog:
         )
 
     def _refuse_another_place(self, known: Known, now: ReadFrom) -> None:
-        if known.read_from is not None and known.read_from != now:
+        if known.read_from is not None and not known.read_from.is_same(now):
             raise PositionError(
                 f"'{self.layout.uid}' has read {known.read_from.words()}, and now reads {now.words()}: its position is "
                 "about the former\n  allowed: the same place and column, or another uid\n"

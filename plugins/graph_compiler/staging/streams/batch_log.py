@@ -190,7 +190,7 @@ def uncommitted_batch(store: StagingStore, checkpoint: str) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadSoFar:
-    """What a stream has read: its files, and when each was modified; of topics, the first offset that is not read."""
+    """What a source has read: its files, and when each was modified; of topics, the first offset that is not read."""
 
     files: Mapping[str, int]
     offsets: Mapping[str, Mapping[int, int]]
@@ -200,15 +200,15 @@ def nothing_arrived(
     store: StagingStore,
     layout: StreamLayout,
     query: StreamQuery,
-    are_read: Iterable[Callable[[ReadSoFar], bool]],
+    are_read: Mapping[str, Callable[[ReadSoFar], bool]],
     start: SavepointRestoreSettings | None = None,
     *,
     until: int | None = None,
 ) -> bool:
     """Whether a query has published all that its sources have; False if that is not sure.
 
-    `are_read` are asked what each source has. A query that has changed, a savepoint that it has not begun with, a batch
-    that is not committed, and a watermark that has not come to `until`, in milliseconds, are for Spark.
+    `are_read` are asked what each source has, by its uid. A query that has changed, a savepoint that it has not begun
+    with, a batch that is not committed, and a watermark that has not come to `until`, in milliseconds, are for Spark.
     """
     if start is not None and not has_begun(store, layout, query, start):
         return False
@@ -219,16 +219,26 @@ def nothing_arrived(
     last = last_query(store, layout, stream.stream_id)
     if last is None or last.query != query or query.reads is None:
         return False
-    offsets, files = _committed_offsets(store, checkpoint, until), dict[str, int]()
-    if offsets is None:
-        return False
-    for number, uid in enumerate(dict.fromkeys(query.reads)):
+    offsets = _committed_offsets(store, checkpoint, until)
+    known = _read_so_far(store, checkpoint, query.reads, offsets or [])
+    return offsets is not None and all(found is not None and are_read[uid](found) for uid, found in known)
+
+
+def _read_so_far(
+    store: StagingStore, checkpoint: str, reads: Sequence[str], offsets: Sequence[str | None]
+) -> Iterator[tuple[str, ReadSoFar | None]]:
+    """Yield what each source has read; None if a driver was killed behind its listing, before it began the batch.
+
+    Not what all have read: of two sources of one folder, one may have read less.
+    """
+    for number, uid in enumerate(dict.fromkeys(reads)):
+        own = [offset for offset, read in zip(offsets, reads, strict=False) if read == uid]
         folder = f"{checkpoint}/sources/{number}"
-        if _has_more(store, folder, offsets[query.reads.index(uid)]):  # the driver was killed before it began the batch
-            return False
-        files |= {plain_place(path): at for path, at in all_files(store, folder)}
-    known = ReadSoFar(files=files, offsets=dict(_of_topics(offsets)))
-    return all(is_read(known) for is_read in are_read)
+        if not own or _has_more(store, folder, own[0]):
+            yield uid, None
+            return
+        files = {plain_place(path): at for path, at in all_files(store, folder)}
+        yield uid, ReadSoFar(files=files, offsets=dict(_of_topics(own)))
 
 
 def _committed_offsets(store: StagingStore, checkpoint: str, until: int | None) -> list[str | None] | None:
@@ -249,7 +259,7 @@ def _has_more(store: StagingStore, folder: str, until: str | None) -> bool:
 
 
 def _of_topics(offsets: Iterable[str | None]) -> Iterator[tuple[str, dict[int, int]]]:
-    """Yield the offsets of Kafka's topics, of each the one that has read less, if several sources read it."""
+    """Yield the offsets of Kafka's topics, of each the one that has read less, if a source is read several times."""
     found: dict[str, dict[int, int]] = {}
     for line in offsets:
         for topic, partitions in (json.loads(line or "{}")).items():
@@ -265,10 +275,10 @@ def is_folder_read(folder: str, known: ReadSoFar) -> bool:
     """Whether all files below a folder of this host were read as they are.
 
     False if that is not sure: it is a pattern, or not there; a folder cannot be listed, or is a link to one; a file is
-    gone, or a link to none.
+    gone, or a link to none; Spark has read such a path elsewhere (`fs.defaultFS`).
     """
     here = local_path(folder)
-    if here is None or not os.path.isdir(here):
+    if here is None or not os.path.isdir(here) or not all(path.startswith("/") for path in known.files):
         return False
     try:
         return all(_are_read(below, folders, names, known) for below, folders, names in os.walk(here, onerror=_refuse))

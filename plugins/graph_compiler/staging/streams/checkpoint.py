@@ -317,6 +317,14 @@ def _refuse_other(before: StreamQuery, now: StreamQuery, owner: str) -> None:
     change = QueryChange.of(before, now)
     uids = now.uids
     hint = reset_hint(owner, sorted({*uids, *change.sources_gone}))
+    if None not in (before.mapped, now.mapped) and before.mapped != now.mapped:
+        raise CheckpointError(
+            f"its checkpoint is that of {before.mapped}, and this instance of the task group has {now.mapped}: the "
+            "list over which the group is mapped has changed\n"
+            "  allowed: the same values at the same places, and new ones behind them\n"
+            "  hint: put the values back into their order. A value that is not needed any more keeps its place; in a "
+            f"pipeline of its own, a stream depends on no list. Or {hint}"
+        )
     if change.sources_gone:
         raise CheckpointError(
             f"its checkpoint has {listing(map(shown, change.sources_gone))}, too, which the pipeline does not read any "
