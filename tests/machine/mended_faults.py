@@ -1817,4 +1817,33 @@ FAULTS = (
         ("KnownStream.reset", "self.check_finished(store)  # what is decided from here on is not carried out", "pass"),
         found_by="staging/streams/test_checkpoints.py::test_a_driver_that_decides_while_its_stream_is_reset_is_noticed",
     ),
+    _fault(
+        200,
+        "a state is continued with other values of the parameters before it",
+        ("KeptState.is_computed_as", "self.values != other.values", "False"),
+        found_by=(
+            "staging/streams/test_checkpoints.py::test_a_state_is_continued_with_the_values_of_parameters_that_it_has"
+        ),
+    ),
+    _fault(
+        201,
+        "an instance of a mapped group continues the stream of another value",
+        ("_refuse_other", "before.mapped != now.mapped", "False"),
+        found_by=(
+            "staging/streams/test_checkpoints.py::"
+            "test_an_instance_of_a_mapped_group_continues_the_stream_of_its_value_only"
+        ),
+    ),
+    _fault(
+        202,
+        "a file that one source has read counts as read by another one of the same folder",
+        ("_read_so_far", "all_files(store, folder)", 'all_files(store, f"{checkpoint}/sources/0")'),
+        found_by="staging/streams/test_batch_log.py::test_what_one_source_has_read_is_not_read_by_another",
+    ),
+    _fault(
+        203,
+        "partitions of a table keep their rows if the session overwrites partitions",
+        ("_carry_out", "with pinned(spark, _REPLACES_THE_WHOLE):", "if True:"),
+        found_by="spark/connectors/test_connectors.py::test_a_table_is_replaced_whole_whatever_the_session_says",
+    ),
 )

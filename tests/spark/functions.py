@@ -96,6 +96,10 @@ def unchanged_frame(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
+def rows_of_group(frame: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame({"n": [len(frame)]})
+
+
 def unchanged_frame_of_key(key: tuple[object, ...], frame: pd.DataFrame) -> pd.DataFrame:
     return frame[frame["k"] == key[0]]
 

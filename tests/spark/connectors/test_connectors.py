@@ -9,7 +9,7 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler import (
@@ -26,12 +26,13 @@ from graph_compiler import (
     Values,
 )
 from graph_compiler.declaration.connectors import Connector, FileConnector
-from graph_compiler.errors import DecisionLostError, PublicationError
+from graph_compiler.errors import ConfigurationError, DecisionLostError, PublicationError
 from graph_compiler.extensions import load_spark_half
 from graph_compiler.spark_runtime.columns.column_types import check_columns
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.sink import claim_target
 from graph_compiler.spark_runtime.connectors.source import read
+from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.staging.publications.ledger import Ledger
 from tests.architecture.test_modules import leaves
 from tests.harness.sinks import Sinks, files_of
@@ -276,6 +277,34 @@ def test_a_table_is_read_and_written_and_a_run_appends_once(
             sinks.open(Table("sales"), mode="error-if-exists", run="r4")
     finally:
         spark.sql("DROP TABLE IF EXISTS sales")
+
+
+def test_a_table_is_replaced_whole_whatever_the_session_says(spark: SparkSession, sinks: Sinks) -> None:
+    """With `dynamic` in spark-defaults.conf, partitions without new rows would keep their old ones."""
+    spark.sql("DROP TABLE IF EXISTS days")
+    try:
+        spark.sql("CREATE TABLE days (k INT, day STRING) USING parquet PARTITIONED BY (day)")
+        spark.sql("INSERT INTO days VALUES (1, 'mon'), (2, 'tue')")
+        with pinned(spark, {"spark.sql.sources.partitionOverwriteMode": "dynamic"}):
+            sinks.write(Table("days"), "SELECT 3 AS k, 'tue' AS day", mode="overwrite")
+            assert [tuple(row) for row in spark.table("days").collect()] == [(3, "tue")]
+            sinks.write(Table("days"), "SELECT 4 AS k, 'x' AS day WHERE false", mode="overwrite", run="r2")
+            assert spark.table("days").count() == 0
+    finally:
+        spark.sql("DROP TABLE IF EXISTS days")
+
+
+@pytest.mark.parametrize("format", [Csv, Json])
+def test_records_that_are_checked_are_not_read_by_lenient_patterns(
+    format: type[Csv] | type[Json], spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "rows.txt").write_text("day\n2024-01-05 banana\n" if format is Csv else '{"day": "24-1-5"}')
+    source = format(str(tmp_path), schema="day DATE", options={"dateFormat": "yyyy-MM-dd"})
+    policy = "spark.sql.legacy.timeParserPolicy"
+    with pinned(spark, {policy: "LEGACY"}), pytest.raises(ConfigurationError, match="dateFormat would take the begin"):
+        read_source(source, spark).collect()
+    with pinned(spark, {policy: "CORRECTED"}), pytest.raises(PySparkException):
+        read_source(source, spark).collect()
 
 
 def test_a_table_that_must_not_exist_is_not_replaced_where_others_have_written_since(

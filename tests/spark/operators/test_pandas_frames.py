@@ -119,6 +119,12 @@ def table(spark: SparkSession, values: dict[str, list[str]]) -> DataFrame:
     return spark.sql(" UNION ALL ".join(rows)).coalesce(1)
 
 
+def test_a_key_with_a_dot_is_a_column_and_no_field(spark: SparkSession) -> None:
+    rows = spark.sql("SELECT 'x' AS `a.b`, 1 AS n, named_struct('b', id) AS a FROM range(3)").coalesce(1)
+    counts = ApplyInPandas(FunctionRef.of(functions.rows_of_group), True, ("a.b",), "n LONG")
+    assert [row.n for row in evaluate(counts, {0: [rows]}, scope(spark)).collect()] == [3], "one group"
+
+
 def shown(value: object) -> object:
     """Return a value that is equal to others only if all its bits are."""
     if isinstance(value, float):

@@ -235,6 +235,18 @@ def test_a_share_of_the_rows_may_violate_a_contract(
     assert count_of(declare, streams, run_pipeline, tmp_path / "out").holds is holds
 
 
+@pytest.mark.parametrize(("share", "holds"), [(0.29, True), (0.28, False)])
+def test_a_share_is_the_number_that_is_written(
+    share: float, holds: bool, streams: tuple[DataStream, DataStream], run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    """In binary, 0.29 of 100 rows are 28.999999999999996."""
+
+    def declare(rows: DataStream, _: DataStream) -> DataStream:
+        return rows.limit(1).select(n="explode(sequence(1, 100))").expect("c", "n > 29", max_share=share)
+
+    assert count_of(declare, streams, run_pipeline, tmp_path / "out").holds is holds
+
+
 def test_a_share_of_no_rows_holds(
     streams: tuple[DataStream, DataStream], run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:

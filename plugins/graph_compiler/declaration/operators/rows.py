@@ -11,7 +11,7 @@ from typing import ClassVar
 from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.column_uses import ColumnUse, computed, named
 from graph_compiler.declaration.operators.known_columns import Known, KnownColumn, named_columns, names_twice
-from graph_compiler.declaration.sql_types.spark_types import type_of_text
+from graph_compiler.declaration.sql_types.spark_types import type_of_cast
 from graph_compiler.declaration.windows import duration_of, wrong_interval
 from graph_compiler.errors import Problem
 
@@ -182,7 +182,10 @@ class Rename(Operator):
 
 @dataclass(frozen=True, slots=True)
 class Cast(Operator):
-    """Changes the types of columns, in their places: (column, Spark type). A value that does not fit is an error."""
+    """Changes the types of columns, in their places: (column, Spark type). A value that does not fit is an error.
+
+    With CHAR(n) and VARCHAR(n), a column is a STRING whose values have at most n characters.
+    """
 
     default_name: ClassVar[str] = "Cast"
     sees_single_rows: ClassVar[bool] = True
@@ -190,7 +193,7 @@ class Cast(Operator):
     types: tuple[tuple[str, str], ...]
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
-        types = {name.lower(): type_of_text(kind) for name, kind in self.types}
+        types = {name.lower(): type_of_cast(kind) for name, kind in self.types}
         return inputs[0] and tuple(
             KnownColumn(each.name, types.get(each.name.lower(), each.type)) for each in inputs[0]
         )

@@ -14,6 +14,7 @@ _SAME = {
     **dict.fromkeys(("DECIMAL", "DEC", "NUMERIC"), "DECIMAL(10,0)"),
 }
 _DECIMAL = re.compile(r"(?:DECIMAL|DEC|NUMERIC)\((\d+)(?:,(\d+))?\)")
+_OF_LENGTH = re.compile(r"\b(?:VAR)?CHAR(?:ACTER)?\s*\(\s*(?P<most>\d+)\s*\)", re.IGNORECASE)
 _LETTERS = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INT"), "I"),
     **dict.fromkeys(("FLOAT", "DOUBLE"), "D"),
@@ -59,6 +60,17 @@ def type_of_text(text: str) -> str:
     if decimal := _DECIMAL.fullmatch(plain):
         return f"DECIMAL({decimal[1]},{decimal[2] or 0})"
     return _SAME.get(plain, plain)
+
+
+def longest_text(type: str) -> int | None:
+    """Return the most characters of CHAR or VARCHAR, None for other types."""
+    found = _OF_LENGTH.fullmatch(type.strip())
+    return int(found["most"]) if found else None
+
+
+def type_of_cast(text: str) -> str:
+    """Return the type of what is cast to a type, in one form: texts of a length are texts of any length for Spark."""
+    return type_of_text(_OF_LENGTH.sub("STRING", text))
 
 
 def letter_of(type: str | None) -> str | None:

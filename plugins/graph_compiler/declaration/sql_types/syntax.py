@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from graph_compiler.declaration.sql_text import Token, name_at, tokens_of
-from graph_compiler.declaration.sql_types.spark_types import type_of_text
+from graph_compiler.declaration.sql_types.spark_types import type_of_cast
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +339,7 @@ class _Reader:
         last = self._place - 2
         if last < first:
             raise ValueError
-        return SqlCast(value, type_of_text(self._text[self._tokens[first].start : self._tokens[last].end]))
+        return SqlCast(value, type_of_cast(self._text[self._tokens[first].start : self._tokens[last].end]))
 
     def _function(self, token: Token, word: str, start: int) -> SqlNode:
         """Read the arguments of a call, and what may follow it."""

@@ -31,6 +31,7 @@ from pyspark.sql.types import (
     CharType,
     DataType,
     DateType,
+    DayTimeIntervalType,
     DecimalType,
     DoubleType,
     FloatType,
@@ -45,6 +46,7 @@ from pyspark.sql.types import (
     TimestampNTZType,
     TimestampType,
     VarcharType,
+    YearMonthIntervalType,
 )
 
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
@@ -56,7 +58,8 @@ from graph_compiler.spark_runtime.spark_internals.plans import error_of_constant
 
 _WHOLE: tuple[type[DataType], ...] = (ByteType, ShortType, IntegerType, LongType)
 _DIGITS: dict[type[DataType], int] = {ByteType: 3, ShortType: 5, IntegerType: 10, LongType: 19}
-_COMPARED = (NumericType, BooleanType, DateType, TimestampType, TimestampNTZType)
+_INTERVALS = (DayTimeIntervalType, YearMonthIntervalType)
+_COMPARED = (NumericType, BooleanType, DateType, TimestampType, TimestampNTZType, *_INTERVALS)
 """Types whose values are compared after a cast there and back."""
 _SATURATES: dict[type[DataType], float] = {IntegerType: 2.0**31, LongType: 2.0**63}
 """The first number that Spark casts to the largest whole number instead of failing."""

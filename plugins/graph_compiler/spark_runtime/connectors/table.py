@@ -35,11 +35,14 @@ from graph_compiler.spark_runtime.connectors.sink import (
 )
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.publishing.rows_in_root import RowsInRoot
+from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.java import lit
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.publications import Confirmation, Publication
 
+_REPLACES_THE_WHOLE = {"spark.sql.sources.partitionOverwriteMode": "static"}
+"""With "dynamic", partitions without new rows would keep their old ones; `insertInto` ignores the writer's option."""
 _REFUSALS = (PySparkException, SchemaChangedError)
 
 
@@ -193,7 +196,8 @@ def _carry_out(publication: InsertPublication, connector: Table, spark: SparkSes
     if spark.catalog.tableExists(connector.name):
         rows = _as_table(rows, spark.table(connector.name).schema, connector.name)
         writer = rows.write.options(**options)
-        writer.insertInto(connector.name, overwrite=publication.replaces)
+        with pinned(spark, _REPLACES_THE_WHOLE):
+            writer.insertInto(connector.name, overwrite=publication.replaces)
     else:
         rows.write.options(**options).saveAsTable(connector.name)
     ledger.finish(publication)

@@ -24,7 +24,8 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructFi
 
 from graph_compiler.declaration.connectors import RecordFiles
 from graph_compiler.declaration.connectors.spark_options import OF_FILES, OF_STREAMS
-from graph_compiler.identifiers import quoted
+from graph_compiler.errors import ConfigurationError, Problem
+from graph_compiler.identifiers import listing, quoted
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.columns.strict_values import TextFormat, sql_literal
 from graph_compiler.spark_runtime.connectors.json_numbers import items_of_list, overflows_in_list, with_exact_numbers
@@ -62,6 +63,7 @@ _OF_LINES = _LISTING | {"linesep", "compression", "wholetext"}
 _SET_HERE = frozenset({"mode", "columnnameofcorruptrecord", "inferschema", "enforceschema", "header"})
 _NOT_OF_LINES = _OF_LINES | _SET_HERE | {"multiline", "encoding", "charset"}
 """Options that do not say how the text of one record is parsed."""
+_TIME_PARSER = "spark.sql.legacy.timeParserPolicy"
 _DECODES_AS_READERS = {"spark.sql.legacy.javaCharsets": "true", "spark.sql.legacy.codingErrorAction": "true"}
 """Settings with which `decode` knows all encodings, and writes � for bytes that it cannot read."""
 _UTF8 = ("", "utf-8", "utf8", "us-ascii")
@@ -197,6 +199,7 @@ class TextFiles:
     @cached_property
     def _texts(self) -> TextFormat:
         options = self._options
+        self._refuse_lenient_patterns()
         decimal, grouping = None, None
         if self._format == "csv" and "locale" in options:
             decimal, grouping = decimal_symbols(self.listed.sparkSession, options["locale"])
@@ -214,6 +217,17 @@ class TextFiles:
             keeps_digits=self.is_inferred,
             is_json=self._format == "json",
         )
+
+    def _refuse_lenient_patterns(self) -> None:
+        """Raise ConfigurationError if patterns of dates and times also take other texts in this session."""
+        named = [name for name in ("dateFormat", "timestampFormat") if name.lower() in self._options]
+        if named and (self.listed.sparkSession.conf.get(_TIME_PARSER, None) or "").upper() == "LEGACY":
+            problem = Problem(
+                message=f"it is LEGACY: {listing(named)} would take the beginning of a text, and years of two digits",
+                allowed="CORRECTED or EXCEPTION for a source whose records are checked",
+                hint=f"config={{'{_TIME_PARSER}': 'CORRECTED'}} of the pipeline",
+            )
+            raise ConfigurationError(_TIME_PARSER, [problem])
 
     def _records(self) -> DataFrame:
         """Return the texts of the records with the names of their files; of JSON with `multiLine`, whole files."""

@@ -85,7 +85,7 @@ def _with_violations(operator: RowContract, inputs: list[DataFrame], scope: Scop
             rows=rows,
             violations=violations,
             allowed=None if share is None else f"at most {float(share):.10%}".rstrip("0%").rstrip(".") + " %",
-            holds=None if share is None else violations <= float(share) * rows,
+            holds=None if share is None else violations <= Decimal(str(share)) * rows,
         )
 
     return _counting(operator, decided, columns, verdict, scope)

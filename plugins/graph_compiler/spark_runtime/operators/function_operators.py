@@ -46,7 +46,7 @@ def _(operator: MapPartitions, inputs: list[DataFrame], scope: Scope) -> DataFra
 def _(operator: ApplyInPandas, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     rows = without_long_intervals(inputs[0], str(operator.function), scope)
     function, schema = _over_pandas(operator, rows, scope)
-    return rows.groupBy(*operator.keys).applyInPandas(function, schema)  # type: ignore[arg-type]  # as above
+    return rows.groupBy(*map(quoted, operator.keys)).applyInPandas(function, schema)  # type: ignore[arg-type]  # as above
 
 
 @main_output.register

@@ -22,7 +22,9 @@ from graph_compiler.declaration.operators import (
     TopN,
     WithColumns,
 )
-from graph_compiler.identifiers import quoted
+from graph_compiler.declaration.sql_types.spark_types import longest_text
+from graph_compiler.identifiers import counted, quoted
+from graph_compiler.spark_runtime.columns.strict_values import sql_literal
 from graph_compiler.spark_runtime.connectors.source import MISFIT, REJECTS
 from graph_compiler.spark_runtime.operators.columns import require_columns, require_new_columns
 from graph_compiler.spark_runtime.operators.decisions import DECIDED, fix_decision, kept_rows, must_decide_once
@@ -62,7 +64,7 @@ def _(operator: WithColumns, inputs: list[DataFrame], scope: Scope) -> DataFrame
 @main_output.register
 def _(operator: TimestampsAndWatermarks, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     require_columns(inputs[0], (operator.time,))
-    marked = inputs[0].withWatermark(operator.time, operator.max_out_of_orderness)
+    marked = inputs[0].withWatermark(quoted(operator.time), operator.max_out_of_orderness)
     return marked if inputs[0].isStreaming else inputs[0]  # nothing of a batch is late, nor is a stream that joins it
 
 
@@ -89,10 +91,20 @@ def _(operator: Cast, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     for type in types.values():
         require_type(type, scope.parameters, scope.spark)
     columns = [
-        f"CAST({quoted(name)} AS {types[name.lower()]}\n) AS {quoted(name)}" if name.lower() in types else quoted(name)
+        f"{_cast(name, types[name.lower()])} AS {quoted(name)}" if name.lower() in types else quoted(name)
         for name in inputs[0].columns
     ]
     return scope.select(", ".join(columns), inputs[0])
+
+
+def _cast(name: str, type: str) -> str:
+    """Return the cast of a column. Spark casts to CHAR and VARCHAR as to STRING, of whatever length."""
+    column, most = quoted(name), longest_text(type)
+    if most is None:
+        return f"CAST({column} AS {type}\n)"
+    text = f"CAST({column} AS STRING)"
+    words = sql_literal(f"a value of '{name}' has more than {counted(most, 'character')}")
+    return f"CASE WHEN char_length({text}) > {most} THEN raise_error({words}) ELSE {text} END"
 
 
 @main_output.register
