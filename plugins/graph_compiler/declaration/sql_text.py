@@ -130,7 +130,7 @@ def code_of(text: str) -> str:
     return "".join(pieces)
 
 
-def parameters_in(expression: str) -> Iterator[str]:
+def bound_names(expression: str) -> Iterator[str]:
     """Yield the parameters that are bound in an expression, as `:name`."""
     yield from _BOUND.findall(code_of(expression))
 

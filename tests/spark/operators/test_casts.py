@@ -51,6 +51,7 @@ def test_an_interval_is_not_cut(
     run_pipeline: RunPipeline,
     tmp_path: Path,
 ) -> None:
+    env = StreamExecutionEnvironment("intervals")
     target = Parquet(f"{tmp_path}/out", schema=f"k INT, i {narrow}", on_schema_change="ignore")
     env.from_source(Values([(1,)], "k INT"), "rows").with_columns(i=interval).sink_to(target).name("out")
     failure = run_pipeline(env.pipeline())[-1].failure

@@ -10,7 +10,7 @@ from graph_compiler.declaration.connectors.time_patterns import mistake_in, patt
 from graph_compiler.declaration.operators import Operator, Sink, Source, Sql
 from graph_compiler.declaration.parameters.parameter import RUN_DATE
 from graph_compiler.declaration.pipeline import Pipeline
-from graph_compiler.declaration.sql_text import has_several_statements, parameters_in, unclosed_in
+from graph_compiler.declaration.sql_text import bound_names, has_several_statements, unclosed_in
 from graph_compiler.declaration.transformations import problem_at
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import did_you_mean, listing, shown
@@ -96,4 +96,4 @@ def parameters_of(operator: Operator) -> Iterator[str]:
         for template in (template for text in texts for template in _TEMPLATE.findall(text)):
             yield from _PARAM.findall(template)
     for expression in operator.expressions():
-        yield from parameters_in(expression)
+        yield from bound_names(expression)

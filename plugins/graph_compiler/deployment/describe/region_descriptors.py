@@ -11,7 +11,7 @@ from graph_compiler.declaration.operators import Sink, Source, WindowAggregate
 from graph_compiler.declaration.parameters.parameter import RUN_DATE
 from graph_compiler.declaration.retention import Retention
 from graph_compiler.declaration.row_order import row_orders
-from graph_compiler.declaration.sql_text import parameters_in
+from graph_compiler.declaration.sql_text import bound_names
 from graph_compiler.declaration.windows import Flush
 from graph_compiler.deployment.describe.deployability import check_deployable
 from graph_compiler.deployment.describe.fingerprints import OwnFacts, digests_of, facts_of, fingerprints
@@ -359,7 +359,7 @@ def _parameters(node: StreamNode, graph: StreamGraph) -> tuple[str, ...]:
     before = post_order([node.id], lambda id: [edge.source_id for edge in graph.in_edges[id]])
     operators = [by_id[id] for id in before]
     bound = {name for operator in operators for name in operator.bound_parameters()}
-    named = {name for operator in operators for text in operator.expressions() for name in parameters_in(text)}
+    named = {name for operator in operators for text in operator.expressions() for name in bound_names(text)}
     return tuple(sorted((bound | named) - {RUN_DATE}))
 
 
