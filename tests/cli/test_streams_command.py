@@ -1,6 +1,8 @@
 """`streams`: the checkpoints below a staging root, and a reset, which says what is read again."""
 
+import getpass
 import json
+import os
 import re
 import time
 from dataclasses import replace
@@ -230,6 +232,20 @@ def test_a_driver_is_asked_to_stop(checkpoint: Checkpoint) -> None:
     assert json.loads(streams("stop", "words", "lines", "--json").stdout)["run_id"] == "monday"
     begun(checkpoint, end=StreamEnd.REQUESTED)
     assert streams("stop", "words", "lines").exit_code != 0
+
+
+def test_a_user_without_a_name_may_stop_a_driver(checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container may run as a user that its /etc/passwd does not have."""
+
+    def nobody() -> str:
+        raise KeyError("getpwuid(): uid not found: 50000")
+
+    monkeypatch.setattr(getpass, "getuser", nobody)
+    turn = begun(checkpoint)
+    assert streams("stop", "words", "lines").exit_code == 0
+    request = turn.stop_request()
+    assert request is not None
+    assert request.by == f"user {os.getuid()}"
 
 
 def test_each_batch_is_one_line_and_ctrl_c_asks(checkpoint: Checkpoint) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from graph_compiler.staging.positions.position_log import PositionLog, SinkState
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of
 from graph_compiler.staging.streams.checkpoint import KnownStream, known_layouts, known_streams
-from graph_compiler.staging.streams.heartbeats import StreamTurn
+from graph_compiler.staging.streams.heartbeats import StreamTurn, name_of_user
 from graph_compiler.staging.streams.savepoints import (
     SavedStream,
     known_savepoints,
@@ -270,7 +269,7 @@ def stop_stream(dag: DagName, source: StreamSource, as_json: AsJson = False) -> 
         if turn is None or alive is None or alive.end is not None:
             raise ExecutionNotFoundError(f"no driver of the stream of '{source}' of '{dag}' is running")
         now = datetime.now(UTC).timestamp()
-        turn.request_stop(now, getpass.getuser())
+        turn.request_stop(now, name_of_user())
     words = f"run {alive.run_id} is asked to end behind the batch in progress ({alive.words(now)})"
     typer.echo(json.dumps(to_wire(alive), indent=1) if as_json else words)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from graph_compiler.deployment.documents.staging_layout import StreamLayout
 from graph_compiler.deployment.documents.stream import StreamQuery
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.staging.store.staging_store import StagingStore
-from graph_compiler.staging.streams.heartbeats import StreamTurn
+from graph_compiler.staging.streams.heartbeats import StreamTurn, name_of_user
 
 
 @dataclass(slots=True)
@@ -53,7 +52,7 @@ class StreamLines:
         turn, alive = self._driver()
         if turn is None or alive is None or alive.end is not None:
             return False
-        turn.request_stop(time.time(), getpass.getuser())
+        turn.request_stop(time.time(), name_of_user())
         return True
 
     def _driver(self) -> tuple[StreamTurn | None, StreamHeartbeat | None]:

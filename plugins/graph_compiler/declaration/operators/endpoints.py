@@ -18,7 +18,7 @@ from graph_compiler.declaration.connectors import (
     RecordFiles,
     SinkMode,
 )
-from graph_compiler.declaration.connectors.connector import read_by
+from graph_compiler.declaration.connectors.connector import as_pairs, read_by
 from graph_compiler.declaration.connectors.file_names import compression_by, is_name_of_a_file, why_read_otherwise
 from graph_compiler.declaration.connectors.files import UNTYPED
 from graph_compiler.declaration.coordination import CoordinatorKind, InputSplitSource, MasterHook
@@ -32,6 +32,7 @@ from graph_compiler.identifiers import listing, shown
 from graph_compiler.stores.known_stores import kind_of_place
 
 _LAG = re.compile(r"([1-9]\d{0,8})(?: (second|minute|hour|day)s?)?", re.ASCII)
+_HIDES = "ignoredpathsegmentregex"
 _LAGS = "a length, as '10 minutes' or '1 day', for times; a whole number, as '1000', for numbers"
 
 _PARTITIONS = "partitions."
@@ -96,6 +97,8 @@ class Source(Operator):
     def problems(self) -> Iterator[Problem]:
         """Yield an `only_new` or a `lag` that its connector cannot have."""
         yield from self._lag_problems()
+        if self.reads_what_is_new and isinstance(self.connector, FileConnector):
+            yield from _hidden_files(self.connector)
         if self.is_bounded and isinstance(self.connector, Connector):
             yield from self.connector.bounded_problems()
         if not self.has_position or not isinstance(self.connector, Connector):
@@ -202,6 +205,18 @@ class Backfill(StrEnum):
 
     REFUSE = "refuse"
     LATEST = "latest"
+
+
+def _hidden_files(connector: FileConnector) -> Iterator[Problem]:
+    """Yield an option by which Spark hides other files than this program does."""
+    for name, _ in as_pairs(connector.options):
+        if name.lower() == _HIDES:
+            yield Problem(
+                message=f"its option {name} says which files Spark leaves out, and what is new is found without it: "
+                "some files would never be read",
+                allowed="without the option, files whose names begin with . or _ are left out",
+                hint="let such files arrive under other names",
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ A request names a turn. So an old one does not stop the next driver, and it need
 
 from __future__ import annotations
 
+import getpass
+import os
 from dataclasses import dataclass
 
 from graph_compiler.deployment.documents.heartbeat import VERSION, StopRequest, StreamHeartbeat
@@ -18,6 +20,14 @@ from graph_compiler.staging.streams.checkpoint import streams_of_sources
 
 _KEPT = 20
 """How many earlier turns keep their documents."""
+
+
+def name_of_user() -> str:
+    """Return the name of the user of this process; in a container, it may have a number only."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"user {os.getuid()}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
