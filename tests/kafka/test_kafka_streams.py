@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from graph_compiler import Csv, Kafka, Parquet, StreamExecutionEnvironment, TumblingEventTimeWindows
 from graph_compiler.spark_runtime.connectors.source import read_source
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
+from graph_compiler.spark_runtime.spark_internals.kafka_admin import KafkaAdmin
 from graph_compiler.spark_runtime.streams import stream_query
 from graph_compiler.spark_runtime.streams.batch_inputs import BatchInputs
 from graph_compiler.staging.publications.ledger import Ledger
@@ -276,18 +277,26 @@ def test_a_broker_that_does_not_answer_and_a_topic_that_is_not_there_are_named(
     assert "Kafka has not answered for orders at 127.0.0.1:1: TimeoutException" in failure
 
 
-def test_a_topic_without_new_records_needs_no_spark(broker: Broker, topic: str) -> None:
+def test_a_topic_without_new_records_needs_no_spark(broker: Broker, topic: str, spark: SparkSession) -> None:
     # Imported here: Airflow reads its settings when it is imported, and this module is collected with all others.
     from graph_compiler.airflow_backend.task.arrivals import are_topics_read
 
     broker.grow(topic, 2)
     broker.send(topic, order(1), order(2))
 
+    ids: dict[str, str] = {}
+
     def is_read(*offsets: int, name: str = topic, servers: str = broker.servers, **options: str) -> bool:
-        known = ReadSoFar(files={}, offsets={topic: dict(enumerate(offsets))})
+        known = ReadSoFar(files={}, offsets={topic: dict(enumerate(offsets))}, topic_ids=ids)
         return are_topics_read(Kafka(name, bootstrap_servers=servers, options=options), known)
 
     assert is_read(2, 0)
+    with KafkaAdmin.connected(spark, {"bootstrap.servers": broker.servers}) as admin:
+        ids[topic] = str(admin.topic_ids([topic])[topic])
+    assert is_read(2, 0)
+    ids[topic] = "AAAAAAAAAAAAAAAAAAAAAA"
+    assert not is_read(2, 0), "it was created again, with as many records"
+    ids.clear()
     assert is_read(2, 0, **{"kafka.isolation.level": "read_committed", "maxOffsetsPerTrigger": "5"})
     assert not is_read(1, 0)
     assert not is_read(3, 0), "it was created again"

@@ -72,9 +72,16 @@ def are_topics_read(connector: Kafka, known: ReadSoFar) -> bool:
     if not isinstance(connector.bootstrap_servers, str) or options - _SAME_HERE:
         return False
     try:
-        from confluent_kafka import Consumer, KafkaException, TopicPartition
+        import confluent_kafka  # noqa: F401  # an optional package
     except ImportError:
         return False
+    return _are_same_topics(connector, known) and _are_at_end(connector, known)
+
+
+def _are_at_end(connector: Kafka, known: ReadSoFar) -> bool:
+    """Whether all partitions end where they were read to; False if that is not sure."""
+    from confluent_kafka import Consumer, KafkaException, TopicPartition
+
     settings = {"bootstrap.servers": connector.bootstrap_servers, "group.id": "graph_compiler", "log_level": 0}
     try:
         consumer = Consumer(settings)
@@ -94,3 +101,20 @@ def are_topics_read(connector: Kafka, known: ReadSoFar) -> bool:
         LOG.info("it is not known whether %s has new records, so Spark is started: %s", connector.place, error)
         return False
     return True
+
+
+def _are_same_topics(connector: Kafka, known: ReadSoFar) -> bool:
+    """Whether no topic was created again since it was read, perhaps with as many records; False if that is not sure."""
+    if not known.topic_ids:  # an earlier version has not noted them
+        return True
+    from confluent_kafka import KafkaException, TopicCollection
+    from confluent_kafka.admin import AdminClient
+
+    try:
+        admin = AdminClient({"bootstrap.servers": connector.bootstrap_servers, "log_level": 0})
+        asked = admin.describe_topics(TopicCollection([*connector.names]), request_timeout=_PATIENCE)
+        now = {name: str(found.result(_PATIENCE).topic_id) for name, found in asked.items()}
+    except (KafkaException, TimeoutError) as error:
+        LOG.info("it is not known whether %s was created again, so Spark is started: %s", connector.place, error)
+        return False
+    return all(known.topic_ids.get(name, id) == id for name, id in now.items())

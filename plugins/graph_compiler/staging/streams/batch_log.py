@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import PurePath
 from typing import Any, NoReturn
@@ -27,6 +27,7 @@ from graph_compiler.deployment.documents.stream import (
     SavepointRestoreSettings,
     StreamOfSource,
     StreamQuery,
+    TopicIds,
 )
 from graph_compiler.identifiers import listing, shown
 from graph_compiler.staging.attempts.run_marker import moment
@@ -190,10 +191,14 @@ def uncommitted_batch(store: StagingStore, checkpoint: str) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadSoFar:
-    """What a source has read: its files, and when each was modified; of topics, the first offset that is not read."""
+    """What a source has read: its files, and when each was modified; of topics, the first offset that is not read.
+
+    `topic_ids` are those that the topics had, as far as they were noted.
+    """
 
     files: Mapping[str, int]
     offsets: Mapping[str, Mapping[int, int]]
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 def nothing_arrived(
@@ -220,12 +225,12 @@ def nothing_arrived(
     if last is None or last.query != query or query.reads is None:
         return False
     offsets = _committed_offsets(store, checkpoint, until)
-    known = _read_so_far(store, checkpoint, query.reads, offsets or [])
+    known = _read_so_far(store, layout, stream.stream_id, query.reads, offsets or [])
     return offsets is not None and all(found is not None and are_read[uid](found) for uid, found in known)
 
 
 def _read_so_far(
-    store: StagingStore, checkpoint: str, reads: Sequence[str], offsets: Sequence[str | None]
+    store: StagingStore, layout: StreamLayout, stream_id: str, reads: Sequence[str], offsets: Sequence[str | None]
 ) -> Iterator[tuple[str, ReadSoFar | None]]:
     """Yield what each source has read; None if a driver was killed behind its listing, before it began the batch.
 
@@ -233,12 +238,14 @@ def _read_so_far(
     """
     for number, uid in enumerate(dict.fromkeys(reads)):
         own = [offset for offset, read in zip(offsets, reads, strict=False) if read == uid]
-        folder = f"{checkpoint}/sources/{number}"
+        folder = f"{layout.checkpoint(stream_id)}/sources/{number}"
         if not own or _has_more(store, folder, own[0]):
             yield uid, None
             return
         files = {plain_place(path): at for path, at in all_files(store, folder)}
-        yield uid, ReadSoFar(files=files, offsets=dict(_of_topics(own)))
+        topics = dict(_of_topics(own))
+        noted = get_document(store, layout.noted(stream_id, uid), TopicIds) if topics else None
+        yield uid, ReadSoFar(files=files, offsets=topics, topic_ids=dict(noted.ids) if noted else {})
 
 
 def _committed_offsets(store: StagingStore, checkpoint: str, until: int | None) -> list[str | None] | None:
