@@ -1820,7 +1820,7 @@ FAULTS = (
     _fault(
         200,
         "a state is continued with other values of the parameters before it",
-        ("KeptState.is_computed_as", "self.values != other.values", "False"),
+        ("KeptState.has_other_values", "self.values != other.values", "False"),
         found_by=(
             "staging/streams/test_checkpoints.py::test_a_state_is_continued_with_the_values_of_parameters_that_it_has"
         ),

@@ -176,7 +176,7 @@ def test_a_state_of_other_keys_is_not_continued(tmp_path: Path, spark: SparkSess
     arrive(tmp_path, 0, [(1, "a", 1)])
     assert Runs(declared(tmp_path, "key"), tmp_path, spark).run("one") == []
     (failure,) = Runs(declared(tmp_path, "key", "id"), tmp_path, spark, tries=1).run("two")
-    assert "'Deduplicate' has changed, or something before it (a parameter's value, too), and the checkpoint" in failure
+    assert "'Deduplicate' has changed, or something before it, and the checkpoint has its state" in failure
 
 
 def test_an_event_time_that_is_gone_is_refused(tmp_path: Path, spark: SparkSession) -> None:

@@ -45,10 +45,9 @@ class KeptState:
             return self
         return replace(self, values=digest({name: to_wire(values.get(name)) for name in self.parameters}))
 
-    def is_computed_as(self, other: KeptState) -> bool:
-        """Whether another state is that of equal operators, with equal values as far as both are known."""
-        is_other = None not in (self.values, other.values) and self.values != other.values
-        return self.fingerprint == other.fingerprint and not is_other
+    def has_other_values(self, other: KeptState) -> bool:
+        """Whether a parameter has another value in another state, as far as both are known."""
+        return None not in (self.values, other.values) and self.values != other.values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +84,8 @@ class StateFate(StrEnum):
     """It is the same, and Spark would look for it under another number."""
     CHANGED = "CHANGED"
     """The operator, or something before it, computes something different."""
+    OTHER_VALUES = "OTHER_VALUES"
+    """A parameter in the operator, or before it, has another value in this run."""
     DROPPED = "DROPPED"
     NEW = "NEW"
 
@@ -99,6 +100,9 @@ class Continuation(StrEnum):
     SAVEPOINT_WITHOUT_STATE = "SAVEPOINT_WITHOUT_STATE"
     """By a copy without the state of operators that are not in the pipeline any more, if that is allowed."""
     REFUSED = "REFUSED"
+
+
+_LOST = frozenset({StateFate.CHANGED, StateFate.OTHER_VALUES, StateFate.NEW})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,8 +137,10 @@ class QueryChange:
         def fate(each: KeptState) -> StateFate:
             if each.operator_id not in old:
                 return StateFate.NEW
-            if not each.is_computed_as(old[each.operator_id]):
+            if old[each.operator_id].fingerprint != each.fingerprint:
                 return StateFate.CHANGED
+            if each.has_other_values(old[each.operator_id]):
+                return StateFate.OTHER_VALUES
             is_same = places(before.keeps, each.operator_id) == places(now.keeps, each.operator_id)
             return StateFate.KEPT if is_same or before.keeps is None else StateFate.MOVED
 
@@ -156,7 +162,7 @@ class QueryChange:
     @property
     def continuation(self) -> Continuation:
         """How the changed query continues the checkpoint."""
-        lost = (*self.names(StateFate.CHANGED), *self.names(StateFate.NEW))
+        lost = [each for each in self.state if each.fate in _LOST]
         if lost or self.sources_gone or self.sources_new:
             return Continuation.REFUSED
         if self.names(StateFate.DROPPED):
@@ -177,7 +183,9 @@ class QueryChange:
         if added := self.names(StateFate.NEW):
             return f"{listing(map(shown, added))} is new"
         if changed := self.names(StateFate.CHANGED):
-            return f"{listing(map(shown, changed))} has changed, or something before it (a parameter's value, too)"
+            return f"{listing(map(shown, changed))} has changed, or something before it"
+        if computed := self.names(StateFate.OTHER_VALUES):
+            return f"a parameter in {listing(map(shown, computed))}, or before it, has another value"
         return None
 
     def why_other_places(self) -> str | None:

@@ -44,6 +44,7 @@ _FATE_WORDS = {
     StateFate.KEPT: "its state is kept",
     StateFate.MOVED: "its state is kept, at another place",
     StateFate.CHANGED: "its state does not fit any more",
+    StateFate.OTHER_VALUES: "its state is that of other values of parameters",
     StateFate.DROPPED: "its state is dropped",
     StateFate.NEW: "it has no state yet, and cannot begin one in this stream",
 }
