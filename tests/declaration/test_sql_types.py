@@ -31,7 +31,6 @@ TYPES = {
     "id BETWEEN 1 AND 5": "BOOLEAN",
     "CAST(name AS decimal(9, 2))": "DECIMAL(9,2)",
     "CAST(name AS VARCHAR(3))": "STRING",
-    "name::char(3)": "STRING",
     "avg(id) FILTER (WHERE ok)": "DOUBLE",
     "sum(d)": "DECIMAL(20,2)",
     "1.25": "DECIMAL(3,2)",
