@@ -1820,7 +1820,7 @@ FAULTS = (
     _fault(
         200,
         "a state is continued with other values of the parameters before it",
-        ("KeptState.has_other_values", "self.values != other.values", "False"),
+        ("KeptState.has_other_values", "are_known_to_differ(self.values, other.values)", "False"),
         found_by=(
             "staging/streams/test_checkpoints.py::test_a_state_is_continued_with_the_values_of_parameters_that_it_has"
         ),
@@ -1828,7 +1828,7 @@ FAULTS = (
     _fault(
         201,
         "an instance of a mapped group continues the stream of another value",
-        ("_refuse_other", "before.mapped != now.mapped", "False"),
+        ("_refuse_other", "are_known_to_differ(before.mapped, now.mapped)", "False"),
         found_by=(
             "staging/streams/test_checkpoints.py::"
             "test_an_instance_of_a_mapped_group_continues_the_stream_of_its_value_only"

@@ -37,9 +37,8 @@ def end_without_spark(task: TaskTry) -> str | None:
         query, region = execution.region.stream, execution.region
         if query is None or region.continuous is not None:
             return None
-        uids = {each.node_id: each.uid for each in query.sources}
-        sources = {each.node_id: each.operator for each in region.operators if isinstance(each.operator, Source)}
-        own = {uids[id]: source.connector for id, source in sources.items() if source.unbounded}
+        read = {each.node_id: each.operator.connector for each in region.operators if isinstance(each.operator, Source)}
+        own = {each.uid: read[each.node_id] for each in query.sources}
         if not all(isinstance(connector, FileConnector | Kafka) for connector in own.values()):  # Spark can ask others
             return None
         are_read = {uid: _is_read(connector) for uid, connector in own.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from graph_compiler.declaration.connectors.file_uris import staging_place
@@ -35,9 +35,8 @@ from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobEdge, JobVertex
 from graph_compiler.graphs.regions import DeploymentRegion
 from graph_compiler.graphs.shared_results import SharedReads, computed_once
-from graph_compiler.graphs.stream_graph import StreamEdge, StreamGraph, StreamNode
+from graph_compiler.graphs.stream_graph import StreamEdge, StreamNode
 from graph_compiler.graphs.stream_queries import StreamQueries
-from graph_compiler.graphs.topology import post_order
 from graph_compiler.identifiers import IntermediateDataSetId, JobEdgeId, JobVertexId, OperatorId, RegionId, TaskName
 from graph_compiler.options.model import PipelineOptions
 
@@ -343,7 +342,7 @@ def _stream_query(node_ids: Set[int], region: RegionDescriptor, facts: _Facts) -
                 operator_id=facts.operator_ids[each.id],
                 name=each.declared_name,
                 fingerprint=facts.fingerprints[each.id],
-                parameters=_parameters(each, facts.compiled.stream_graph),
+                parameters=_parameters((each, *queries.before(each.id))),
             )
             for each in stateful
         ),
@@ -353,13 +352,10 @@ def _stream_query(node_ids: Set[int], region: RegionDescriptor, facts: _Facts) -
     )
 
 
-def _parameters(node: StreamNode, graph: StreamGraph) -> tuple[str, ...]:
-    """Return the parameters that are bound in a node, or in what comes before it, but the date of the run."""
-    by_id = {each.id: each.operator for each in graph.nodes}
-    before = post_order([node.id], lambda id: [edge.source_id for edge in graph.in_edges[id]])
-    operators = [by_id[id] for id in before]
-    bound = {name for operator in operators for name in operator.bound_parameters()}
-    named = {name for operator in operators for text in operator.expressions() for name in bound_names(text)}
+def _parameters(nodes: Sequence[StreamNode]) -> tuple[str, ...]:
+    """Return the parameters that are bound in nodes, but the date of the run."""
+    bound = {name for each in nodes for name in each.operator.bound_parameters()}
+    named = {name for each in nodes for text in each.operator.expressions() for name in bound_names(text)}
     return tuple(sorted((bound | named) - {RUN_DATE}))
 
 

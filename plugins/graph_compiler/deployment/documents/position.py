@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
+from graph_compiler.deployment.documents.wire import are_known_to_differ
 from graph_compiler.extensions import UNSAID
 from graph_compiler.identifiers import OperatorId, RegionId
 
@@ -59,7 +60,7 @@ class ReadFrom:
 
     def is_same(self, other: ReadFrom) -> bool:
         """Whether both are about the same, as far as both are known."""
-        is_other = None not in (self.mapped, other.mapped) and self.mapped != other.mapped
+        is_other = are_known_to_differ(self.mapped, other.mapped)
         return replace(self, mapped=None) == replace(other, mapped=None) and not is_other
 
     def words(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from graph_compiler.declaration.parameters.parameter import ParameterValue
-from graph_compiler.deployment.documents.wire import digest, to_wire
+from graph_compiler.deployment.documents.wire import are_known_to_differ, digest, to_wire
 from graph_compiler.extensions import UNSAID
 from graph_compiler.identifiers import OperatorId, counted, listing, shown, time_words
 
@@ -47,7 +47,7 @@ class KeptState:
 
     def has_other_values(self, other: KeptState) -> bool:
         """Whether a parameter has another value in another state, as far as both are known."""
-        return None not in (self.values, other.values) and self.values != other.values
+        return are_known_to_differ(self.values, other.values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -230,6 +230,11 @@ def digest(content: object) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
+def are_known_to_differ(one: str | None, other: str | None) -> bool:
+    """Whether two values differ; None is one that an earlier version has not recorded."""
+    return None not in (one, other) and one != other
+
+
 Kind = TypeVar("Kind")
 
 

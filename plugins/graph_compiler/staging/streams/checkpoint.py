@@ -28,7 +28,7 @@ from graph_compiler.deployment.documents.stream import (
     StreamOrigin,
     StreamQuery,
 )
-from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.deployment.documents.wire import are_known_to_differ, to_json
 from graph_compiler.errors import StagingError
 from graph_compiler.identifiers import known_name, listing, path_segment, shown
 from graph_compiler.staging.publications.folded_batches import batch_name, batch_of
@@ -317,7 +317,7 @@ def _refuse_other(before: StreamQuery, now: StreamQuery, owner: str) -> None:
     change = QueryChange.of(before, now)
     uids = now.uids
     hint = reset_hint(owner, sorted({*uids, *change.sources_gone}))
-    if None not in (before.mapped, now.mapped) and before.mapped != now.mapped:
+    if are_known_to_differ(before.mapped, now.mapped):
         raise CheckpointError(
             f"its checkpoint is that of {before.mapped}, and this instance of the task group has {now.mapped}: the "
             "list over which the group is mapped has changed\n"
