@@ -1846,4 +1846,18 @@ FAULTS = (
         ("_carry_out", "with pinned(spark, _REPLACES_THE_WHOLE):", "if True:"),
         found_by="spark/connectors/test_connectors.py::test_a_table_is_replaced_whole_whatever_the_session_says",
     ),
+    _fault(
+        204,
+        "files beside those in the log of a stream of Spark are left out",
+        ("_refuse_unlogged_files", "unlogged = unlogged_files(spark, listing)", "unlogged: list[str] = []"),
+        found_by=(
+            "spark/connectors/test_table_folders.py::test_what_a_stream_of_spark_writes_is_read_as_its_log_says"
+        ),
+    ),
+    _fault(
+        205,
+        "files of a table are read without its log, with rows that were replaced",
+        ("refuse_folders_of_tables", "if kind := _table_at(spark, folder):", "if kind := None:"),
+        found_by="spark/connectors/test_table_folders.py::test_files_of_a_table_are_not_read_without_its_log",
+    ),
 )

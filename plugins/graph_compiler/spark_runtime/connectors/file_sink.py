@@ -42,6 +42,7 @@ from graph_compiler.spark_runtime.publishing.own_partition import OwnPartition
 from graph_compiler.spark_runtime.publishing.partition_names import partition_columns
 from graph_compiler.spark_runtime.publishing.publication import Publisher, Ticket
 from graph_compiler.spark_runtime.publishing.written_files import FileFormat
+from graph_compiler.spark_runtime.repeatability.table_folders import refuse_target_of_tables
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.staging.publications.preparations import PlaceKind, PreparedPlace
 from graph_compiler.staging.publications.previous_versions import TargetVersions
@@ -209,6 +210,8 @@ class FileSink:
 def _(connector: FileConnector, operator_id: OperatorId, sink: Sink, context: SinkContext) -> FileSink:
     publisher = Publisher(ledger=context.ledger, execution_id=context.writer_id)
     ticket = publisher.settle(operator_id, connector.one_path, sink.mode, is_file=bool(sink.single_file))
+    if context.batch is None or not ticket.number:  # a stream does not ask for each batch
+        refuse_target_of_tables(context.spark, connector.one_path)
     return FileSink(
         connector=connector, sink=sink, spark=context.spark, publisher=publisher, ticket=ticket, context=context
     )

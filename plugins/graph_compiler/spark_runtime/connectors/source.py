@@ -153,7 +153,7 @@ def _read_place(connector: Connector, reading: Reading) -> Found:
     except SchemaChangedError:  # perhaps all files are in folders below
         if isinstance(connector, FileConnector):
             lines = spark.read.format("text").options(**reveal_all(connector.spark_options()))
-            refuse_unread_files(plan_leaves(lines.load(connector.one_path)), path)
+            refuse_unread_files(spark, plan_leaves(lines.load(connector.one_path)), path)
         raise
     except PySparkException as error:
         if not isinstance(connector, FileConnector) or (refusal := folder_refusal(error)) is None:
@@ -161,7 +161,7 @@ def _read_place(connector: Connector, reading: Reading) -> Found:
         raise refusal from error
     if spark.conf.get(STRICT_SOURCES, "true") != "false":
         leaves = plan_leaves(found.rows)
-        refuse_unread_files(leaves, path)
+        refuse_unread_files(spark, leaves, path)
         if isinstance(connector, FileConnector):
             check_folder_values(leaves, found.schema, connector.schema)
     return found

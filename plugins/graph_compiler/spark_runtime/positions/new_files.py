@@ -175,7 +175,7 @@ def _listed(connector: FileConnector, spark: SparkSession) -> Listing:
     line = StructType([StructField("graph_compiler_line", StringType())])
     reader = spark.read.format("text").options(**reveal_all(connector.spark_options())).schema(line)
     leaves = plan_leaves(reader.load(connector.one_path))
-    refuse_unread_files(leaves, connector.one_path)
+    refuse_unread_files(spark, leaves, connector.one_path)
     (leaf,) = leaves
     assert leaf.listing is not None, "it is a read of files"
     return leaf.listing

@@ -18,16 +18,19 @@ from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession
 
+from graph_compiler import program_log
 from graph_compiler.declaration.operators import Operator
 from graph_compiler.deployment.documents.report import Relisting, SourceFiles
 from graph_compiler.errors import RepeatedReadError, SourceChangedError, UnreadFilesError
 from graph_compiler.identifiers import counted
+from graph_compiler.spark_runtime.repeatability.table_folders import refuse_folders_of_tables
 from graph_compiler.spark_runtime.spark_internals.file_listings import (
     FileVersion,
     Listing,
     file_versions,
     listed_paths,
     skipped_file,
+    unlogged_files,
     unread_files,
     versions_again,
     versions_below,
@@ -41,6 +44,9 @@ from graph_compiler.spark_runtime.spark_internals.plan_leaves import (
 )
 from graph_compiler.staging.publications.listing import is_hidden
 
+LOG = program_log.logger(__name__)
+_OF_SPARK = re.compile(r"part-\d{5,}-")
+"""Names of files that Spark writes: those of a stream's batch are there before its log lists them."""
 _SHOWN = 3
 """How many unread files a message names."""
 _RDD = frozenset({"LogicalRDD"})
@@ -135,7 +141,10 @@ class OwnReads:
 
     @classmethod
     def of(cls, operator: Operator, rows: DataFrame, inputs: Sequence[DataFrame]) -> OwnReads:
-        """Inspect the leaves of an operator's plan that its inputs do not have."""
+        """Inspect the leaves of an operator's plan that its inputs do not have.
+
+        Raises UnreadFilesError if SQL text or a function reads the files of a table, without its log.
+        """
         leaves = own_leaves(rows, inputs)
         listings: list[ListedFiles] = []
         changing = _changing(rows.sparkSession, operator, leaves)
@@ -144,6 +153,8 @@ class OwnReads:
             if leaf.listing is None:
                 continue
             again = None if leaf.view is not None else _relisting(leaf, leaf.listing, operator.expressions())
+            if leaf.table is None:
+                refuse_folders_of_tables(rows.sparkSession, listed_paths(leaf.listing))
             listings.append(ListedFiles.of(rows.sparkSession, leaf, leaf.listing, again))
             if again is None:
                 paths = ", ".join(listed_paths(leaf.listing)[:_SHOWN])
@@ -248,11 +259,15 @@ def _text_digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def refuse_unread_files(leaves: Iterable[PlanLeaf], named: str | None = None) -> None:
+def refuse_unread_files(spark: SparkSession, leaves: Sequence[PlanLeaf], named: str | None = None) -> None:
     """Raise UnreadFilesError if Spark does not read files below the folders of a source, or the one that it names.
 
-    `named` is its path: Spark skips `_orders.csv`, and what `in/_*.csv` matches.
+    Also if they are those of a table, whose log is not read. `named` is its path: Spark skips `_orders.csv`, and what
+    `in/_*.csv` matches.
     """
+    read = (root for leaf in leaves if leaf.listing is not None for root in listed_paths(leaf.listing))
+    refuse_folders_of_tables(spark, [*dict.fromkeys(read)])
+    _refuse_unlogged_files(spark, leaves)
     is_hidden_name = named is not None and is_hidden(PurePosixPath(named).name)
     for leaf in leaves:
         if is_hidden_name and leaf.listing is not None and (skipped := skipped_file(leaf.listing)):
@@ -289,6 +304,30 @@ def refuse_files_in_two(files: Iterable[tuple[str, Iterable[str]]]) -> None:
                     "  hint: leave out one of them, or name its folders one by one"
                 )
             below[file] = path
+
+
+def _refuse_unlogged_files(spark: SparkSession, leaves: Iterable[PlanLeaf]) -> None:
+    for listing in (leaf.listing for leaf in leaves if leaf.listing is not None):
+        unlogged = unlogged_files(spark, listing)
+        foreign = [path for path in unlogged if not _OF_SPARK.match(path.rpartition("/")[2])]
+        if not unlogged:
+            continue
+        (root,) = listed_paths(listing)
+        if not foreign:
+            LOG.warning(
+                "%s below %s: its log, _spark_metadata, does not list them, so they are not read. A batch of a stream "
+                "that is being written, or has failed, leaves such files; rows of another program would be missing",
+                counted(len(unlogged), "file"),
+                root,
+            )
+            continue
+        others = f" and {counted(len(foreign) - 1, 'other file')}" if foreign[1:] else ""
+        raise UnreadFilesError(
+            f"{foreign[0]}{others} would not be read: a stream of Spark writes to {root}, and there Spark reads only "
+            "the files that the stream's log lists (_spark_metadata)\n"
+            "  allowed: a folder to which only the stream writes\n"
+            "  hint: move what others have written to a folder of its own, and read both paths"
+        )
 
 
 def _difference(before: FileVersion, after: FileVersion | None) -> str:

@@ -1,7 +1,8 @@
 """The files that Spark has listed for a source: `InMemoryFileIndex`, which a relation of files contains.
 
 It lists everything below the paths of a read, and then leaves out files for which it has no place: those in folders
-that are not named `column=value`, and those beside such folders.
+that are not named `column=value`, and those beside such folders. If a stream of Spark has written a folder, the index
+is a `MetadataLogFileIndex`, of the files that the stream's log lists there.
 
 `HadoopFsRelation` and its file index, undocumented classes of Spark: 4.3.
 """
@@ -35,6 +36,7 @@ from graph_compiler.spark_runtime.spark_internals.plans import analyzed_plan, el
 from graph_compiler.staging.publications.listing import is_hidden
 
 _FILE_SOURCES = "org.apache.spark.sql.execution.datasources"
+_OF_LOG = "MetadataLogFileIndex"
 _FILTERS = ("pathGlobFilter", "modifiedBefore", "modifiedAfter")
 """Options of a read that leave out files on purpose."""
 _OF_LISTING = (
@@ -283,6 +285,15 @@ def unread_files(listing: Listing) -> list[str]:
     return sorted(path for status, path in statuses if path in found and index.matchPathPattern(status))
 
 
+def unlogged_files(spark: SparkSession, listing: Listing) -> list[str]:
+    """Return the files with rows that are not read since a stream of Spark has written others beside them."""
+    if java_class_name(listing.index) != _OF_LOG:
+        return []
+    logged = {file.path for file in file_versions(listing)}
+    there = _listed_now(spark, listing.index.rootPaths(), listing.options)
+    return sorted(each.path for each in there if each.bytes and each.path not in logged and not _is_hidden(each.path))
+
+
 def _is_hidden(path: str) -> bool:
     """Whether a file is not one of rows; Spark lists Parquet's summaries, `_metadata`."""
     return path.rpartition("/")[2].startswith(("_", "."))
@@ -310,6 +321,6 @@ def listing_of(leaf: Any) -> Listing | None:
     if java_class_name(relation) != "HadoopFsRelation":
         return None
     index = relation.location()
-    if java_class_name(index) != "InMemoryFileIndex":
+    if java_class_name(index) not in ("InMemoryFileIndex", _OF_LOG):
         return None
     return Listing(index, relation.options())

@@ -7,15 +7,19 @@ columns are converted by Spark's own classes.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
+from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.spark_runtime.spark_internals.java import (
     Py4JError,
+    Py4JJavaError,
     hadoop_configuration,
     java_class,
     once_for_context,
@@ -37,6 +41,19 @@ def unmatched_path(spark: SparkSession, path: str) -> str | None:
     if files.globStatus(pattern):  # null if no file has that name, empty if none matches the pattern
         return None
     return str(files.makeQualified(pattern).toString())
+
+
+def existing(spark: SparkSession, paths: Iterable[str]) -> list[str]:
+    """Return which of some files and folders are there; not those that may not be looked at."""
+    found, made = [], java_class(spark, "org.apache.hadoop.fs.Path")
+    for path in paths:
+        if (local := local_path(path)) is not None:  # a hundred times faster than through the JVM
+            found += [path] if os.path.exists(local) else []
+            continue
+        java = made(path)
+        with suppress(Py4JJavaError):
+            found += [path] if java.getFileSystem(hadoop_configuration(spark)).exists(java) else []
+    return found
 
 
 def first_bytes(uri: str) -> bytes:
