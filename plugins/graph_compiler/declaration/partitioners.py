@@ -52,6 +52,10 @@ class Partitioner:
         """Its identity for fingerprints: equal if rows are distributed the same way."""
         return self.label
 
+    def expressions(self) -> tuple[str, ...]:
+        """Return its SQL texts that no operator has, in which `:name` is a parameter."""
+        return ()
+
 
 @dataclass(frozen=True, slots=True)
 class ForwardPartitioner(Partitioner):
@@ -143,6 +147,9 @@ class CustomPartitioner(Partitioner):
     @property
     def label(self) -> str:
         return f"custom({self.expression})"
+
+    def expressions(self) -> tuple[str, ...]:
+        return (self.expression,)
 
 
 @dataclass(frozen=True, slots=True)

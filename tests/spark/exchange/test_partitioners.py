@@ -27,6 +27,7 @@ from graph_compiler.deployment.documents.descriptor import InputDescriptor, Oper
 from graph_compiler.deployment.documents.report import ThrowableType
 from graph_compiler.identifiers import OperatorId
 from graph_compiler.spark_runtime.exchange.distribution import distribute_all
+from graph_compiler.spark_runtime.operators.scope import INPUT, query_over
 from tests.harness.plans import exchanges
 from tests.harness.reference import published
 from tests.spark import routes
@@ -85,7 +86,7 @@ def sent(rows: DataFrame) -> dict[int, list[int]]:
 
 
 def one(partitioner: Partitioner, rows: DataFrame, to: OperatorDescriptor) -> DataFrame:
-    (distributed,) = distribute_all([(edge(partitioner), rows)], to)
+    (distributed,) = distribute_all([(edge(partitioner), rows)], to, {"least": 300})
     return distributed
 
 
@@ -162,7 +163,8 @@ def test_range_sends_what_comes_first_to_the_first(parallelism: int | None, tabl
 
 
 def test_a_sort_after_a_range_needs_no_second_exchange(table: DataFrame) -> None:
-    rows = one(RANGE, table, consumer(4, FILTER)).sort(table["k"].desc(), table["v"])
+    ranges = {INPUT: one(RANGE, table, consumer(4, FILTER))}
+    rows = query_over(ranges, f"SELECT * FROM {INPUT} AS {INPUT} ORDER BY k DESC, v", {}, table.sparkSession)
     assert exchanges(rows) == 1
     assert rows.rdd.getNumPartitions() == 4
     assert [row.v for row in rows.collect()] == sorted(range(600), key=lambda v: (-(v % 9), v))
@@ -184,7 +186,7 @@ def test_rescale_joins_whole_partitions_where_they_divide_evenly_else_deals_rows
     producers: int, consumers: int, spark: SparkSession
 ) -> None:
     rows = spark.range(600).selectExpr("id AS v").repartitionByRange(producers, "v")
-    (rescaled,) = distribute_all([(edge(RescalePartitioner(), producers), rows)], consumer(consumers))
+    (rescaled,) = distribute_all([(edge(RescalePartitioner(), producers), rows)], consumer(consumers), {})
     assert exchanges(rescaled) == 1  # the producer's, or else the one Spark makes of two
     found = sent(rescaled)
     assert len(found) == consumers
@@ -197,13 +199,13 @@ def test_rescale_joins_whole_partitions_where_they_divide_evenly_else_deals_rows
 
 def test_forward_between_equals_moves_nothing(spark: SparkSession) -> None:
     rows = spark.range(600).selectExpr("id AS v").repartitionByRange(5, "v")
-    (forwarded,) = distribute_all([(edge(ForwardPartitioner(), 5), rows)], consumer(5))
+    (forwarded,) = distribute_all([(edge(ForwardPartitioner(), 5), rows)], consumer(5), {})
     assert sent(forwarded) == sent(rows)
 
 
 def test_a_union_of_streams_hashed_alike_keeps_their_hashing(table: DataFrame) -> None:
     halves = [table.where("v < 300"), table.where("v >= 300")]
-    (rows,) = distribute_all([(edge(HASH), half) for half in halves], consumer(4))
+    (rows,) = distribute_all([(edge(HASH), half) for half in halves], consumer(4), {})
     assert exchanges(rows) == 1
     found = sent(rows)
     assert sum(len({v % 9 for v in part}) for part in found.values()) == 9
@@ -212,7 +214,7 @@ def test_a_union_of_streams_hashed_alike_keeps_their_hashing(table: DataFrame) -
 def test_forwarded_streams_meet_without_an_exchange(spark: SparkSession) -> None:
     rows = spark.range(600).selectExpr("id AS v").repartition(4)
     halves = [rows.where("v < 300"), rows.where("v >= 300")]
-    (met,) = distribute_all([(edge(ForwardPartitioner(), 4), half) for half in halves], consumer(4))
+    (met,) = distribute_all([(edge(ForwardPartitioner(), 4), half) for half in halves], consumer(4), {})
     assert exchanges(met) == 2  # those that the producers had
     assert len(sent(met)) == 4
 
@@ -230,6 +232,16 @@ def test_an_expression_counts_modulo_from_zero_for_negative_numbers_too(table: D
 def test_an_expression_may_give_more_than_an_integer_holds(table: DataFrame) -> None:
     found = sent(one(CustomPartitioner("v + 3000000000", 1), table, consumer(7)))
     assert {(v + 3_000_000_000) % 7 for v in found[3]} == {3}
+
+
+def test_an_expression_has_parameters(table: DataFrame) -> None:
+    found = sent(one(CustomPartitioner("v - :least -- a comment", 1), table, consumer(7)))
+    assert found == sent(one(CUSTOM, table, consumer(7)))
+
+
+@pytest.mark.parametrize("order", [("k DESC, v",), ("abs(k) DESC -- a comment", "v - :least ASC NULLS LAST")])
+def test_ranges_are_of_any_order_by(table: DataFrame, order: tuple[str, ...]) -> None:
+    assert sent(one(RangePartitioner(order), table, consumer(4))) == sent(one(RANGE, table, consumer(4)))
 
 
 def routed(

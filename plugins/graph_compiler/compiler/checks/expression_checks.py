@@ -11,7 +11,12 @@ from graph_compiler.declaration.operators import Operator, Sink, Source, Sql
 from graph_compiler.declaration.parameters.parameter import RUN_DATE
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.sql_text import bound_names, has_several_statements, unclosed_in
-from graph_compiler.declaration.transformations import problem_at
+from graph_compiler.declaration.transformations import (
+    PartitionTransformation,
+    PhysicalTransformation,
+    Transformation,
+    problem_at,
+)
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import did_you_mean, listing, shown
 
@@ -24,67 +29,71 @@ _TEMPLATE = re.compile(r"\{\{\s*(.*?)\s*\}\}|\{%.*?%\}")
 
 def templates_in_expressions(pipeline: Pipeline) -> Iterator[Problem]:
     """Find Jinja where only bound parameters are allowed."""
-    for operator in pipeline.operators:
-        for expression in operator.operator.expressions():
-            if found := _TEMPLATE.search(expression):
-                name = (found[1] or "").rpartition(".")[2]
-                bound = f":{name}" if name.isidentifier() else ":name"
-                yield problem_at(
-                    operator,
-                    f"the expression '{expression}' contains the template {found[0]}",
-                    allowed="templates in paths and connector options; parameters in expressions",
-                    hint=f"declare it in the pipeline's params and write {bound}, which is bound as a value",
-                )
+    for place, expression in expressions_in(pipeline):
+        if found := _TEMPLATE.search(expression):
+            name = (found[1] or "").rpartition(".")[2]
+            bound = f":{name}" if name.isidentifier() else ":name"
+            yield problem_at(
+                place,
+                f"the expression '{expression}' contains the template {found[0]}",
+                allowed="templates in paths and connector options; parameters in expressions",
+                hint=f"declare it in the pipeline's params and write {bound}, which is bound as a value",
+            )
 
 
 def clocks_in_literals(pipeline: Pipeline) -> Iterator[Problem]:
     """Find literals for the time at which Spark parses them, which differs between tasks and attempts."""
-    for operator in pipeline.operators:
-        for expression in operator.operator.expressions():
-            if found := _CLOCK_LITERAL.search(expression):
-                yield problem_at(
-                    operator,
-                    f"the literal {found[0]}' gets its value when Spark parses it",
-                    allowed="current_timestamp(), current_date(): one value for the whole run",
-                    hint="for the date of the run, use :run_date",
-                )
+    for place, expression in expressions_in(pipeline):
+        if found := _CLOCK_LITERAL.search(expression):
+            yield problem_at(
+                place,
+                f"the literal {found[0]}' gets its value when Spark parses it",
+                allowed="current_timestamp(), current_date(): one value for the whole run",
+                hint="for the date of the run, use :run_date",
+            )
 
 
 def patterns_of_times(pipeline: Pipeline) -> Iterator[Problem]:
     """Find patterns in which Spark would read a letter as another part of a time: `dd-mm-yyyy`."""
-    for operator in pipeline.operators:
-        for expression in operator.operator.expressions():
-            for mistake in filter(None, map(mistake_in, dict.fromkeys(patterns_in(expression)))):
-                yield problem_at(operator, mistake.message, hint=mistake.hint)
+    for place, expression in expressions_in(pipeline):
+        for mistake in filter(None, map(mistake_in, dict.fromkeys(patterns_in(expression)))):
+            yield problem_at(place, mistake.message, hint=mistake.hint)
 
 
 def more_than_one_expression(pipeline: Pipeline) -> Iterator[Problem]:
     """Find expressions that would change the query that they are put into; queries are checked by their operator."""
-    for operator in pipeline.operators:
-        expressions = () if isinstance(operator.operator, Sql) else operator.operator.expressions()
-        for expression in expressions:
-            if has_several_statements(expression):
-                yield problem_at(
-                    operator, f"the expression {shown(expression)} has several statements", allowed="one expression"
-                )
-            elif unclosed := unclosed_in(expression):
-                yield problem_at(
-                    operator, f"the expression {shown(expression)} has {unclosed}", allowed="one expression"
-                )
+    for place, expression in expressions_in(pipeline):
+        if isinstance(place, PhysicalTransformation) and isinstance(place.operator, Sql):
+            continue
+        if has_several_statements(expression):
+            message = f"the expression {shown(expression)} has several statements"
+            yield problem_at(place, message, allowed="one expression")
+        elif unclosed := unclosed_in(expression):
+            yield problem_at(place, f"the expression {shown(expression)} has {unclosed}", allowed="one expression")
 
 
 def unknown_parameters(pipeline: Pipeline) -> Iterator[Problem]:
     """Find undeclared parameters."""
     known = [*(name for name, _ in pipeline.params), RUN_DATE]
-    for operator in pipeline.operators:
-        for name in dict.fromkeys(parameters_of(operator.operator)):
-            if name not in known:
-                yield problem_at(
-                    operator,
-                    f"parameter '{name}' is not declared",
-                    allowed=listing(known),
-                    hint=did_you_mean(name, known) or "declare it in the pipeline's params",
-                )
+    used = [(operator, name) for operator in pipeline.operators for name in parameters_of(operator.operator)]
+    bound = [(place, name) for place, text in expressions_in(pipeline) for name in bound_names(text)]
+    for place, name in dict.fromkeys([*used, *bound]):
+        if name not in known:
+            yield problem_at(
+                place,
+                f"parameter '{name}' is not declared",
+                allowed=listing(known),
+                hint=did_you_mean(name, known) or "declare it in the pipeline's params",
+            )
+
+
+def expressions_in(pipeline: Pipeline) -> Iterator[tuple[Transformation, str]]:
+    """Yield all SQL texts of a pipeline: those of its operators, and of the partitions between them."""
+    for place in pipeline.transformations:
+        if isinstance(place, PhysicalTransformation):
+            yield from ((place, expression) for expression in place.operator.expressions())
+        elif isinstance(place, PartitionTransformation) and place.partitioner is not None:
+            yield from ((place, expression) for expression in place.partitioner.expressions())
 
 
 def parameters_of(operator: Operator) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
+from graph_compiler.compiler.checks.expression_checks import expressions_in
 from graph_compiler.declaration.call_checks import problems_at
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.operators import Operator, OperatorSettings, Sink, Source, WindowAggregate
@@ -130,11 +131,11 @@ def _out_of_bounds(settings: OperatorSettings) -> list[str]:
 
 
 def incomplete_operators(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find operators with empty or contradictory settings."""
+    """Find operators with empty or contradictory settings, and empty expressions."""
+    for place, expression in expressions_in(pipeline):
+        if not isinstance(expression, str) or not expression.strip():
+            yield problem_at(place, "it has an empty expression", allowed="Spark SQL")
     for operator in pipeline.operators:
-        expressions = operator.operator.expressions()
-        if not all(isinstance(expression, str) and expression.strip() for expression in expressions):
-            yield problem_at(operator, "it has an empty expression", allowed="Spark SQL")
         yield from problems_at(operator, operator.operator)
 
 

@@ -23,8 +23,8 @@ would repeat broadcast rows is not deployed (`deployability`).
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import singledispatch
 from importlib import import_module
 
@@ -53,10 +53,11 @@ from graph_compiler.declaration.partitioners import (
 from graph_compiler.deployment.documents.descriptor import InputDescriptor, OperatorDescriptor
 from graph_compiler.identifiers import listing, quoted
 from graph_compiler.spark_runtime.operators import union
-from graph_compiler.spark_runtime.operators.scope import order_of, query_over
+from graph_compiler.spark_runtime.operators.scope import INPUT, order_of, query_over
 from graph_compiler.spark_runtime.spark_internals.java import lit
+from graph_compiler.spark_runtime.spark_internals.parsed_queries import bound_text
 from graph_compiler.spark_runtime.spark_internals.planned_partitions import planned_partitions
-from graph_compiler.spark_runtime.spark_internals.plans import are_sorted, in_ranges
+from graph_compiler.spark_runtime.spark_internals.plans import are_sorted, in_ranges, ranges_of
 
 
 def partitions_read(edge: InputDescriptor, consumer: OperatorDescriptor) -> int | None:
@@ -65,80 +66,109 @@ def partitions_read(edge: InputDescriptor, consumer: OperatorDescriptor) -> int 
     return consumer.settings.parallelism if edge.staged is not None and is_pointwise else None
 
 
-def distribute_all(streams: list[tuple[InputDescriptor, DataFrame]], consumer: OperatorDescriptor) -> list[DataFrame]:
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """An edge, the operator that reads it, and the parameters of the run."""
+
+    edge: InputDescriptor
+    consumer: OperatorDescriptor
+    parameters: Mapping[str, ParameterValue]
+
+    @property
+    def parallelism(self) -> int | None:
+        """That of the consumer, None if its declaration sets none."""
+        return self.consumer.settings.parallelism
+
+    @property
+    def keeps_partitions(self) -> bool:
+        """Whether each consumer partition is one producer partition or several joined ones."""
+        wanted, found = self.parallelism, self.edge.producer_parallelism
+        if self.edge.partitioner.distribution_pattern is not DistributionPattern.POINTWISE:
+            return False
+        is_multiple = wanted is not None and found is not None and found % wanted == 0
+        return self.edge.staged is not None or is_multiple
+
+    @property
+    def is_absorbed(self) -> bool:
+        """Whether the consumer distributes the rows itself, and in as many partitions as it likes."""
+        return self.parallelism is None and self.consumer.operator.distributes_itself
+
+    def partitions(self, rows: DataFrame) -> int:
+        """Return a number of partitions where one is needed."""
+        return self.parallelism or int(rows.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
+
+
+def distribute_all(
+    streams: list[tuple[InputDescriptor, DataFrame]],
+    consumer: OperatorDescriptor,
+    parameters: Mapping[str, ParameterValue],
+) -> list[DataFrame]:
     """Distribute the streams of one input; streams with the same partitioner are combined first.
 
     If each stream were hashed separately, equal keys would be in two places, and each stream would have p partitions.
     """
-    travels: dict[object, list[tuple[InputDescriptor, DataFrame]]] = {}
+    travels: dict[object, list[tuple[Exchange, DataFrame]]] = {}
     for number, (edge, rows) in enumerate(streams):
-        key = number if _keeps_partitions(edge, consumer) else edge.partitioner
-        travels.setdefault(key, []).append((edge, rows))
+        exchange = Exchange(edge, consumer, parameters)
+        key = number if exchange.keeps_partitions else edge.partitioner
+        travels.setdefault(key, []).append((exchange, rows))
     arrived = []
     for alike in travels.values():
-        edge, _ = alike[0]
+        exchange, _ = alike[0]
         rows = union([rows for _, rows in alike])
-        arrived.append(distribute(edge.partitioner, rows, edge, consumer))
+        arrived.append(distribute(exchange.edge.partitioner, rows, exchange))
     if len(arrived) > 1 and consumer.settings.parallelism is not None:
         return [union(arrived).coalesce(consumer.settings.parallelism)]
     return arrived
 
 
 @singledispatch
-def distribute(
-    partitioner: Partitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
-) -> DataFrame:
+def distribute(partitioner: Partitioner, rows: DataFrame, exchange: Exchange) -> DataFrame:
     """Return the rows distributed as the edge declares."""
     raise AssertionError(f"no exchange for {type(partitioner).__name__}")
 
 
 @distribute.register(ForwardPartitioner)
 @distribute.register(RescalePartitioner)
-def _(_: Partitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor) -> DataFrame:
-    wanted = consumer.settings.parallelism
-    if wanted is None or partitions_read(edge, consumer) is not None:
+def _(_: Partitioner, rows: DataFrame, exchange: Exchange) -> DataFrame:
+    wanted = exchange.parallelism
+    if wanted is None or partitions_read(exchange.edge, exchange.consumer) is not None:
         return rows
-    if not _keeps_partitions(edge, consumer):
+    if not exchange.keeps_partitions:
         return rows.repartition(wanted)
-    return rows if edge.producer_parallelism == wanted else rows.coalesce(wanted)
+    return rows if exchange.edge.producer_parallelism == wanted else rows.coalesce(wanted)
 
 
 @distribute.register
-def _(partitioner: HashPartitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor) -> DataFrame:
-    if consumer.settings.parallelism is None and consumer.operator.distributes_itself:
+def _(partitioner: HashPartitioner, rows: DataFrame, exchange: Exchange) -> DataFrame:
+    if exchange.is_absorbed:
         return rows
     columns = [rows[quoted(key)] for key in partitioner.keys or rows.columns]
-    if consumer.settings.parallelism is None:
+    if exchange.parallelism is None:
         return rows.repartition(*columns)
-    return rows.repartition(consumer.settings.parallelism, *columns)
+    return rows.repartition(exchange.parallelism, *columns)
 
 
 @distribute.register
-def _(partitioner: RangePartitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor) -> DataFrame:
-    if consumer.settings.parallelism is None and consumer.operator.distributes_itself:
+def _(partitioner: RangePartitioner, rows: DataFrame, exchange: Exchange) -> DataFrame:
+    if exchange.is_absorbed:
         return rows
-    order = [sort_column(item) for item in partitioner.order_by]
-    if consumer.settings.parallelism is None:
-        return rows.repartitionByRange(*order)
-    return rows.repartitionByRange(consumer.settings.parallelism, *order)
+    ordered = _ordered(rows, partitioner.order_by, exchange.parameters)
+    return ranges_of(ordered, exchange.parallelism)
 
 
 @distribute.register(RebalancePartitioner)
 @distribute.register(ShufflePartitioner)
-def _(_: Partitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor) -> DataFrame:
+def _(_: Partitioner, rows: DataFrame, exchange: Exchange) -> DataFrame:
     # Both spread rows evenly. Distributed in turn, a row goes to the same partition when it is recomputed.
-    return (
-        rows.hint("rebalance")
-        if consumer.settings.parallelism is None
-        else rows.repartition(consumer.settings.parallelism)
-    )
+    return rows.hint("rebalance") if exchange.parallelism is None else rows.repartition(exchange.parallelism)
 
 
 @distribute.register
-def _(_: GlobalPartitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor) -> DataFrame:
-    if consumer.operator.gathers:
+def _(_: GlobalPartitioner, rows: DataFrame, exchange: Exchange) -> DataFrame:
+    if exchange.consumer.operator.gathers:
         return rows
-    partitions = consumer.settings.parallelism or 1
+    partitions = exchange.parallelism or 1
     return (
         rows.repartition(1)
         if partitions == 1
@@ -147,46 +177,24 @@ def _(_: GlobalPartitioner, rows: DataFrame, edge: InputDescriptor, consumer: Op
 
 
 @distribute.register
-def _(
-    partitioner: CustomPartitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
-) -> DataFrame:
-    return route_by_expression(rows, partitioner, _partitions(rows, consumer), consumer.name)
+def _(partitioner: CustomPartitioner, rows: DataFrame, exchange: Exchange) -> DataFrame:
+    return route_by_expression(rows, partitioner, exchange)
 
 
 @distribute.register
-def _(
-    partitioner: FunctionPartitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
-) -> DataFrame:
-    return route_by_function(rows, partitioner, _partitions(rows, consumer), consumer.name)
+def _(partitioner: FunctionPartitioner, rows: DataFrame, exchange: Exchange) -> DataFrame:
+    return route_by_function(rows, partitioner, exchange)
 
 
 @distribute.register
-def _(_: BroadcastPartitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor) -> DataFrame:
+def _(_: BroadcastPartitioner, rows: DataFrame, exchange: Exchange) -> DataFrame:
     return broadcast(rows)
 
 
-def _keeps_partitions(edge: InputDescriptor, consumer: OperatorDescriptor) -> bool:
-    """Whether each consumer partition is one producer partition or several joined ones."""
-    wanted, found = consumer.settings.parallelism, edge.producer_parallelism
-    if edge.partitioner.distribution_pattern is not DistributionPattern.POINTWISE:
-        return False
-    is_multiple = wanted is not None and found is not None and found % wanted == 0
-    return edge.staged is not None or is_multiple
-
-
-def _partitions(rows: DataFrame, consumer: OperatorDescriptor) -> int:
-    return consumer.settings.parallelism or int(rows.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
-
-
-# The order of rows: a sort item as a Column, and the rows of a sink in the order of the last sort.
+# The order of rows: in ranges of it, and the rows of a sink in the order of the last sort.
 #
 # What a sink reads in memory is in order already. A number of files or a parallelism redistributes the rows, and a
 # staged result is read back in any order: then they are sorted again. Spark leaves out the first sort if it can.
-
-_ROWS = "graph_compiler_rows"
-_ITEM = re.compile(
-    r"^(?P<expression>.*?)(?:\s+(?P<way>ASC|DESC))?(?:\s+NULLS\s+(?P<nulls>FIRST|LAST))?\s*$", re.IGNORECASE | re.DOTALL
-)
 
 
 def rows_in_order(rows: DataFrame, sink: OperatorDescriptor, parameters: Mapping[str, ParameterValue]) -> DataFrame:
@@ -195,32 +203,18 @@ def rows_in_order(rows: DataFrame, sink: OperatorDescriptor, parameters: Mapping
     partitions = sink.operator.file_count or sink.settings.parallelism
     if partitions is None and are_sorted(rows):
         return rows
-
-    def ordered(items: list[str]) -> DataFrame:
-        order = order_of(items, parameters, rows.sparkSession)
-        query = f"SELECT * FROM {_ROWS} AS {_ROWS} ORDER BY {order}"
-        return query_over({_ROWS: rows}, query, parameters, rows.sparkSession)
-
-    again = ordered([*sink.order_by])
+    again = _ordered(rows, sink.order_by, parameters)
     if partitions is None:
         return again
     folders = [quoted(name) for name in sink.operator.partition_by]
-    return in_ranges(again, partitions, ordered(folders) if folders else None)
+    return in_ranges(again, partitions, _ordered(rows, folders, parameters) if folders else None)
 
 
-def sort_column(item: str) -> Column:
-    """Return an item such as `delay DESC NULLS LAST` as a column: Spark parses it as text only in SQL's ORDER BY.
-
-    By default, NULLs are first if ascending, last if descending.
-    """
-    found = _ITEM.match(item.strip())
-    assert found is not None, "every text has this form"
-    column = expr(found["expression"])
-    is_descending = (found["way"] or "ASC").upper() == "DESC"
-    nulls = (found["nulls"] or ("LAST" if is_descending else "FIRST")).upper()
-    if is_descending:
-        return column.desc_nulls_last() if nulls == "LAST" else column.desc_nulls_first()
-    return column.asc_nulls_last() if nulls == "LAST" else column.asc_nulls_first()
+def _ordered(rows: DataFrame, items: Sequence[str], parameters: Mapping[str, ParameterValue]) -> DataFrame:
+    """Return the sorted rows; items of an order, such as `delay DESC NULLS LAST`, are text in SQL's ORDER BY only."""
+    order = order_of(items, parameters, rows.sparkSession)
+    query = f"SELECT * FROM {INPUT} AS {INPUT} ORDER BY {order}"
+    return query_over({INPUT: rows}, query, parameters, rows.sparkSession)
 
 
 def has_exactly(rows: DataFrame, partitions: int) -> bool:
@@ -245,22 +239,25 @@ _NUMBER = "__graph_compiler_partition"
 _MISROUTED = ": its input cannot be partitioned: "
 
 
-def route_by_expression(rows: DataFrame, partitioner: CustomPartitioner, partitions: int, consumer: str) -> DataFrame:
+def route_by_expression(rows: DataFrame, partitioner: CustomPartitioner, exchange: Exchange) -> DataFrame:
     """Send rows to the expression's value modulo the partitions, never negative; NULL fails the task."""
-    number = pmod(expr(partitioner.expression).cast("bigint"), lit(partitions))
-    refusal = _refusal(consumer, f"'{partitioner.expression}' is NULL", "a whole number")
+    partitions = exchange.partitions(rows)
+    chosen = expr(bound_text(partitioner.expression, exchange.parameters, rows.sparkSession))
+    number = pmod(chosen.cast("bigint"), lit(partitions))
+    refusal = _refusal(exchange.consumer.name, f"'{partitioner.expression}' is NULL", "a whole number")
     return rows.repartitionById(partitions, coalesce(number, refusal).cast("int"))
 
 
-def route_by_function(rows: DataFrame, partitioner: FunctionPartitioner, partitions: int, consumer: str) -> DataFrame:
-    """Call the function for every row; it must return a whole number from 0 to `partitions` - 1."""
+def route_by_function(rows: DataFrame, partitioner: FunctionPartitioner, exchange: Exchange) -> DataFrame:
+    """Call the function for every row; it must return a whole number from 0 to the number of partitions - 1."""
+    partitions = exchange.partitions(rows)
     partitioner.function.load()  # if it cannot be imported, fail here, once, not in every task
     # Rows go to Python and back without Arrow, which would require pyarrow on every executor.
     ask = udf(_calling(partitioner.function, partitions), LongType(), useArrow=False)
     routed = rows.withColumn(_NUMBER, ask(*(rows[quoted(key)] for key in partitioner.keys)))
     number = routed[_NUMBER]
     refusal = _refusal(
-        consumer,
+        exchange.consumer.name,
         concat(
             lit(f"{partitioner.function} gave "),
             coalesce(number.cast("string"), lit("no whole number")),

@@ -31,7 +31,8 @@ from graph_compiler.spark_runtime.spark_internals.parsed_queries import (
     with_types,
 )
 
-_INPUT = "graph_compiler_input"
+INPUT = "graph_compiler_input"
+"""The name of rows in a query over one input: Spark takes two orders for one if the names in them are equal, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +65,7 @@ class Scope:
     def select(self, columns: str, rows: DataFrame, clauses: str = "") -> DataFrame:
         """Return `SELECT columns FROM rows clauses`, parameters bound."""
         # The alias is needed: Spark reads `FROM t WHERE (flag)` as the alias WHERE with a column called flag.
-        return self.query(f"SELECT {columns} FROM {_INPUT} AS {_INPUT} {clauses}", {_INPUT: rows})
+        return self.query(f"SELECT {columns} FROM {INPUT} AS {INPUT} {clauses}", {INPUT: rows})
 
     def query(self, query: str, tables: Mapping[str, DataFrame]) -> DataFrame:
         """Return the rows of a query that reads tables only in its main FROM, parameters bound."""

@@ -128,7 +128,7 @@ class RegionEvaluation:
         number_of = attrgetter("type_number")
         for number, edges in groupby(sorted(operator.inputs, key=number_of), key=number_of):
             streams = [(edge, self._rows(edge, partitions_read(edge, operator))) for edge in edges]
-            found[number] = distribute_all(streams, operator)
+            found[number] = distribute_all(streams, operator, self.parameters)
         return found
 
     def rows_into(self, sink: OperatorDescriptor) -> DataFrame:

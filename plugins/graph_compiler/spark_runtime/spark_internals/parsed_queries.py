@@ -79,6 +79,18 @@ def require_expression(text: str, parameters: Mapping[str, ParameterValue], spar
     _parse_alone(text, _parser(spark).parseExpression, ("SELECT ", ""), parameters, spark)
 
 
+def bound_text(text: str, parameters: Mapping[str, ParameterValue], spark: SparkSession) -> str:
+    """Return an expression with values in place of its parameters: `pyspark.sql.functions.expr` takes none.
+
+    Raises ParseException or NotAQueryError if it is not one expression.
+    """
+    require_expression(text, parameters, spark)
+    if not _binds(text, parameters):
+        return text
+    before = "SELECT "
+    return _filled(with_types(f"{before}{text}", parameters), parameters, spark).removeprefix(before)
+
+
 def require_type(text: str, parameters: Mapping[str, ParameterValue], spark: SparkSession) -> None:
     """Raise ParseException or NotAQueryError if a text is not the name of one type."""
     _parse_alone(text, _parser(spark).parseDataType, ("SELECT CAST(a AS ", ")"), parameters, spark)

@@ -145,9 +145,22 @@ def in_ranges(ordered: DataFrame, partitions: int, first_by: DataFrame | None) -
     partition, so some partitions may be empty.
     """
     spark, sort = ordered.sparkSession, analyzed_plan(ordered)
-    none = scala_object(spark, "scala.None")
-    number = java_class(spark, "scala.Option").apply(partitions)
-    ranges = java_class(spark, f"{_LOGICAL}.RepartitionByExpression")(sort.order(), sort.child(), number, none)
+    ranges = _ranges(spark, sort, partitions)
     first = [] if first_by is None else elements(analyzed_plan(first_by).order())
     order = scala_sequence(spark, [*first, *elements(sort.order())])
+    none = scala_object(spark, "scala.None")
     return rows_of_plan(spark, java_class(spark, f"{_LOGICAL}.Sort")(order, False, ranges, none))
+
+
+def ranges_of(ordered: DataFrame, partitions: int | None) -> DataFrame:
+    """Return the rows of a sort in partitions that follow each other in its order, each in any order.
+
+    In so many, or in as many as Spark likes if that is None.
+    """
+    return rows_of_plan(ordered.sparkSession, _ranges(ordered.sparkSession, analyzed_plan(ordered), partitions))
+
+
+def _ranges(spark: SparkSession, sort: Any, partitions: int | None) -> Any:
+    none = scala_object(spark, "scala.None")
+    number = none if partitions is None else java_class(spark, "scala.Option").apply(partitions)
+    return java_class(spark, f"{_LOGICAL}.RepartitionByExpression")(sort.order(), sort.child(), number, none)
