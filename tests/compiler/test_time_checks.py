@@ -14,7 +14,7 @@ from graph_compiler import (
     TumblingEventTimeWindows,
 )
 from graph_compiler.compiler.checks.validation import find_warnings
-from graph_compiler.declaration.windows import Window, duration_of
+from graph_compiler.declaration.windows import CALENDAR, Window, duration_of, wrong_interval
 from graph_compiler.options.reader import read_options
 
 
@@ -63,7 +63,17 @@ def test_other_windows_are_not_warned_of(window: Window) -> None:
 
 
 def test_durations_are_sums_of_their_parts() -> None:
-    assert duration_of("interval 1 week -2 days 1.5 hours") == timedelta(days=5, hours=1.5)
+    assert duration_of("interval 1 week -2 days 1.5 seconds") == timedelta(days=5, seconds=1.5)
+
+
+@pytest.mark.parametrize("text", ["1.5 hours", "0.5 days", "1 month 2 days", "1 year 1 second", "2", "days"])
+def test_intervals_that_spark_does_not_read_are_refused(text: str) -> None:
+    assert wrong_interval(text, CALENDAR) is not None
+
+
+@pytest.mark.parametrize("text", ["1 year 6 months", "interval -2 days 1.25 seconds", "10 MINUTES", "1.5 second"])
+def test_intervals_that_spark_reads_are_taken(text: str) -> None:
+    assert wrong_interval(text, CALENDAR) is None
 
 
 def daily(cron: str | None, zone: str, target: str, condition: str = "k > 1", **config: str) -> list[str]:

@@ -87,6 +87,8 @@ OTHERS: dict[str, Declare] = {
         stream.environment.from_source(Parquet("/countries"), "countries"), on="country"
     ),
     "all columns": lambda stream: stream.key_by("day").aggregate(v="max(struct(*))"),
+    "all columns, each row once": lambda stream: stream.key_by("day").aggregate(v="count(DISTINCT *)"),
+    "all columns of all rows": lambda stream: stream.key_by("day").aggregate(v="count(ALL *)"),
     "all columns of a table": lambda stream: stream.key_by("day").aggregate(v="count(t.*)"),
     "a name in a text": lambda stream: stream.key_by("day").aggregate(v="max(IDENTIFIER('am' || 'ount'))"),
     "a query": lambda stream: stream.key_by("day").aggregate(v="max((SELECT 1))"),

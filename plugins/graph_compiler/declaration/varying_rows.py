@@ -68,9 +68,10 @@ RANDOM = VaryingRows(
     ),
 )
 PLACES = VaryingRows(
-    what="monotonically_increasing_id(), spark_partition_id(), input_file_name(), input_file_block_start()",
+    what="monotonically_increasing_id(), spark_partition_id(), input_file_name() and _block_start(), zipWithIndex()",
     treatment=Treatment.STAGED,
     reason="it depends on where a row is computed, not on what it holds",
+    classes=("AttachDistributedSequence",),
     calls=(
         *("monotonically_increasing_id", "spark_partition_id", "input_file_name"),
         *("input_file_block_start", "input_file_block_length"),
@@ -83,7 +84,7 @@ ANY_ROWS = VaryingRows(
     classes=("GlobalLimit", "LocalLimit", "Offset", "Tail", "Sample", "Deduplicate"),
 )
 ANY_VALUE = VaryingRows(
-    what="first(), last(), any_value(), collect_list(), collect_set(), array_agg(), listagg() without an order",
+    what="first(), last(), any_value(), collect_list(), collect_set(), array_agg(), listagg() not sorted",
     treatment=Treatment.STAGED,
     reason="its value depends on the order in which rows arrive",
     classes=(
@@ -148,7 +149,7 @@ LAST_DIGITS = VaryingRows(
     ),
 )
 FUNCTIONS = VaryingRows(
-    what="UDFs, mapInPandas, applyInPandas and transform functions that ask a clock, a random number or a service",
+    what="functions that ask a clock, a random number or a service, or depend on the order or batches of rows",
     treatment=Treatment.LEFT,
     reason="it cannot be detected: declare deterministic=False, or call .asNondeterministic() on a UDF",
 )

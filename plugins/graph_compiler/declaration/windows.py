@@ -30,17 +30,25 @@ class Flush(StrEnum):
 
 
 _UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week")
+_OF_MONTHS = ("month", "year")
 CALENDAR = (*_UNITS, "month", "year")
 """Units that can be added to a time; a window's length cannot have the last two, whose length varies."""
 
 
 def wrong_interval(text: object, units: Sequence[str] = _UNITS) -> str | None:
     """Return the allowed intervals if Spark cannot parse the text, otherwise None."""
-    part = rf"[+-]?\s*\d+(\.\d+)?\s+({'|'.join(units)})s?"
-    form = rf"\s*(interval\s+)?{part}(\s+{part})*\s*"
-    if isinstance(text, str) and re.fullmatch(form, text, re.IGNORECASE):
+    months = [unit for unit in units if unit in _OF_MONTHS]
+    others = [unit for unit in units if unit not in _OF_MONTHS]
+    if isinstance(text, str) and any(_is_interval(text, alike) for alike in (months, others) if alike):
         return None
-    return f"a number and a unit, as in '10 minutes'; units are {', '.join(units)}"
+    alone = f"; {' and '.join(months)} are not beside others" if months else ""
+    known = f"units are {', '.join(units)}; seconds may have a fraction{alone}"
+    return f"a whole number and a unit, as in '10 minutes'; {known}"
+
+
+def _is_interval(text: str, units: Sequence[str]) -> bool:
+    part = rf"[+-]?\s*(\d+\s+({'|'.join(units)})s?|\d+\.\d+\s+seconds?)"
+    return re.fullmatch(rf"\s*(interval\s+)?{part}(\s+{part})*\s*", text, re.IGNORECASE) is not None
 
 
 WEEK = timedelta(weeks=1)

@@ -165,6 +165,10 @@ def _after(readers: Iterable[Reader], here: ReadersHere) -> Iterator[Operator]:
         waiting += here(reader.node_id)
 
 
+_BEFORE_STARS = frozenset({"(", ",", ".", "DISTINCT", "ALL", "SELECT"})
+"""What a star follows that stands for all columns: `count(DISTINCT *)`, `struct(*)`."""
+
+
 def _names_in(text: str) -> frozenset[str] | None:
     """Return all words of a text, and itself; None if it may read what it does not name."""
     tokens = tokens_of(text)
@@ -178,6 +182,6 @@ def _has_star(plain: Sequence[str]) -> bool:
     """Whether a star may stand for all columns: it does not in count(*) and between two operands."""
     for place, text in enumerate(plain):
         before = plain[place - 1] if place else "("
-        if text == "*" and before in ("(", ",", ".") and plain[max(0, place - 2) : place] != ["COUNT", "("]:
+        if text == "*" and before in _BEFORE_STARS and plain[max(0, place - 2) : place] != ["COUNT", "("]:
             return True
     return False

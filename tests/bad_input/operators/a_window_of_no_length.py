@@ -6,5 +6,5 @@ env.from_source(Csv("/in"), "seen").key_by("user").window(TumblingEventTimeWindo
 # graph-compiler validate says:
 # pipelines/a_window_of_no_length.py: pipeline 'sales' has 1 problem
 #   hourly: the size of its windows is '1 h'
-#     allowed: a number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week
+#     allowed: a whole number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week; seconds may have a fraction
 #     declared at pipelines/a_window_of_no_length.py:5

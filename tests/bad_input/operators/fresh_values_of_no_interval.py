@@ -9,28 +9,28 @@ orders.sink_to(Parquet("/out"))
 # graph-compiler validate says:
 # pipelines/fresh_values_of_no_interval.py: pipeline 'sales' has 9 problems
 #   new 0: its within is '2'
-#     allowed: a number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week, month, year
+#     allowed: a whole number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week, month, year; seconds may have a fraction; month and year are not beside others
 #     declared at pipelines/fresh_values_of_no_interval.py:6
 #   new 1: its within is '2d'
-#     allowed: a number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week, month, year
+#     allowed: a whole number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week, month, year; seconds may have a fraction; month and year are not beside others
 #     declared at pipelines/fresh_values_of_no_interval.py:6
 #   new 2: its within is 'two days'
-#     allowed: a number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week, month, year
+#     allowed: a whole number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week, month, year; seconds may have a fraction; month and year are not beside others
 #     declared at pipelines/fresh_values_of_no_interval.py:6
 #   new 3: its within is '-2 days'
 #     allowed: an interval without a sign: '2 days', '12 hours'
 #     declared at pipelines/fresh_values_of_no_interval.py:6
 #   new 4: its within is "2 days'"
-#     allowed: a number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week, month, year
+#     allowed: a whole number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week, month, year; seconds may have a fraction; month and year are not beside others
 #     declared at pipelines/fresh_values_of_no_interval.py:6
 #   new 5: its within is '{{ ds }}'
-#     allowed: a number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week, month, year
+#     allowed: a whole number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week, month, year; seconds may have a fraction; month and year are not beside others
 #     declared at pipelines/fresh_values_of_no_interval.py:6
 #   new 6: its within is ''
-#     allowed: a number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week, month, year
+#     allowed: a whole number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week, month, year; seconds may have a fraction; month and year are not beside others
 #     declared at pipelines/fresh_values_of_no_interval.py:6
 #   new 7: its within is '1 quarter'
-#     allowed: a number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week, month, year
+#     allowed: a whole number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week, month, year; seconds may have a fraction; month and year are not beside others
 #     declared at pipelines/fresh_values_of_no_interval.py:6
 #   new: parameter 'age' is not declared
 #     allowed: run_date

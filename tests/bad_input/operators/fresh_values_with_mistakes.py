@@ -34,7 +34,7 @@ orders.expect_fresh("new", "day", param("age")).sink_to(Parquet("/out"))
 #     allowed: text
 #     declared at pipelines/fresh_values_with_mistakes.py:11
 #   after 'orders': contract 'new' has within=param('odd'), which is 'soon' by default
-#     allowed: a number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week, month, year
+#     allowed: a whole number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week, month, year; seconds may have a fraction; month and year are not beside others
 #     declared at pipelines/fresh_values_with_mistakes.py:12
 #   after 'orders': contract 'new' has within=param('days'), which is 2 by default
 #     allowed: text

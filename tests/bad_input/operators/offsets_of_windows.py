@@ -30,10 +30,10 @@ rows.sink_to(Parquet("/out"))
 #     allowed: less than 1 day, in both directions
 #     declared at pipelines/offsets_of_windows.py:13
 #   a_day: the offset of its windows is 'Monday'
-#     allowed: a number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week
+#     allowed: a whole number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week; seconds may have a fraction
 #     declared at pipelines/offsets_of_windows.py:14
 #   a_month: the offset of its windows is '1 month'
-#     allowed: a number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week
+#     allowed: a whole number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week; seconds may have a fraction
 #     declared at pipelines/offsets_of_windows.py:15
 #   a_number: offset is 4
 #     allowed: text
@@ -42,7 +42,7 @@ rows.sink_to(Parquet("/out"))
 #     allowed: TumblingEventTimeWindows(time, size, offset=None)
 #     declared at pipelines/offsets_of_windows.py:17
 #   an_empty_text: the offset of its windows is ''
-#     allowed: a number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week
+#     allowed: a whole number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week; seconds may have a fraction
 #     declared at pipelines/offsets_of_windows.py:18
 #   EventTimeSessionWindows has no parameter 'offset'
 #     allowed: EventTimeSessionWindows(time, gap)

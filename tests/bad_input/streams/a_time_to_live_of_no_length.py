@@ -18,7 +18,7 @@ orders.key_by("id").process(Visits, "id INT").sink_to(Parquet("/out"), mode="app
 #     allowed: Spark SQL
 #     declared at pipelines/a_time_to_live_of_no_length.py:14
 #   Keyed Process: the time to live of its state 'last' is '1 month'
-#     allowed: a number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week
+#     allowed: a whole number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week; seconds may have a fraction
 #     declared at pipelines/a_time_to_live_of_no_length.py:14
 #   Keyed Process: its states Last and last differ only in case
 #     allowed: other names

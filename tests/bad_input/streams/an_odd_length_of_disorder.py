@@ -7,5 +7,5 @@ rows.sink_to(Parquet("/out"), mode="append")
 # graph-compiler validate says:
 # pipelines/an_odd_length_of_disorder.py: pipeline 'sales' has 1 problem
 #   Timestamps/Watermarks: its max_out_of_orderness is 'soon'
-#     allowed: a number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week
+#     allowed: a whole number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week; seconds may have a fraction
 #     declared at pipelines/an_odd_length_of_disorder.py:5

@@ -18,5 +18,5 @@ rows.sink_to(Parquet("/out"), mode="append")
 #     hint: assign_timestamps_and_watermarks("payed", max_out_of_orderness="5 minutes")
 #     declared at pipelines/close_times_of_streams_without_watermarks.py:9
 #   Interval Join: its upper bound is '1 month', whose length varies, so that rows would never be forgotten
-#     allowed: a number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week
+#     allowed: a whole number and a unit, as in '10 minutes'; units are microsecond, millisecond, second, minute, hour, day, week; seconds may have a fraction
 #     declared at pipelines/close_times_of_streams_without_watermarks.py:9

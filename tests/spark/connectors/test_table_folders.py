@@ -1,6 +1,7 @@
 """Folders in which a log says which files count: those of tables, and what a stream of Spark writes."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -13,7 +14,7 @@ pytestmark = pytest.mark.spark
 COLUMNS = "id INT"
 
 
-def copies(folder: Path, spark: SparkSession, source: Connector, **how: bool) -> Runs:
+def copies(folder: Path, spark: SparkSession, source: Connector, **how: Any) -> Runs:
     config = {"execution.runtime-mode": "AUTOMATIC"} if how.get("unbounded") else {}
     env = StreamExecutionEnvironment("copies", config=config)
     rows = env.from_source(source, "rows", **how).uid("rows")

@@ -53,8 +53,8 @@ RESULT = StructType([StructField("what", StringType()), StructField("at", LongTy
 TYPES: dict[str, DataType] = {"BIGINT": LongType(), "STRING": StringType(), "INT": IntegerType()}
 
 
-def run(function: type[KeyedProcessFunction], *rows: tuple[str, int | None], has_time: bool = True) -> list[Any]:
-    """Return what a function makes of rows (name, time) of one key."""
+def run(function: type[KeyedProcessFunction], *rows: tuple[str, float | None], has_time: bool = True) -> list[Any]:
+    """Return what a function makes of rows (name, time in milliseconds) of one key."""
     plan = ProcessPlan(
         name="tests:F",
         function=function,
@@ -71,7 +71,8 @@ def run(function: type[KeyedProcessFunction], *rows: tuple[str, int | None], has
         ),
         has_time=has_time,
     )
-    groups = [(("k",), ({"name": name, TIME: time} for name, time in rows))]
+    times = ((name, None if time is None else round(time * 1000)) for name, time in rows)
+    groups = [(("k",), ({"name": name, TIME: time} for name, time in times))]
     return [(row["what"], row["at"]) for row in in_memory(plan, groups)]
 
 
@@ -93,6 +94,11 @@ def test_rows_come_by_time_and_then_all_timers_each_once() -> None:
     found = run(Names, ("b", 5), ("c", 7), ("a", 5), ("none", None))
     rows = [("none", None), ("a", 5), ("b", 5), ("c", 7)]
     assert found == [*rows, ("timer of k", 15), ("timer of k", 17)]
+
+
+def test_rows_of_one_millisecond_come_by_time() -> None:
+    found = run(Names, ("b", 5.1), ("a", 5.9), ("c", -0.5))
+    assert found[:3] == [("c", -1), ("b", 5), ("a", 5)]
 
 
 def test_timers_that_a_timer_adds_fire_between_the_others_and_deleted_ones_do_not() -> None:

@@ -44,7 +44,11 @@ AGGREGATES: dict[str, VaryingRows | None] = {
     "min(named_struct('s', s COLLATE UTF8_LCASE))": varying_rows.EQUAL_TEXTS,
     "count(s COLLATE UTF8_LCASE)": None,
     "sort_array(collect_list(id))": None,
+    "array_sort(collect_list(named_struct('d', d, 's', s)))": None,
+    "array_sort(collect_list(id), (one, other) -> CAST(one % 3 - other % 3 AS INT))": varying_rows.ANY_VALUE,
+    "sort_array(collect_list(s COLLATE UTF8_LCASE))": varying_rows.ANY_VALUE,
     "listagg(s, ',') WITHIN GROUP (ORDER BY s)": None,
+    "listagg(s, ',') WITHIN GROUP (ORDER BY d)": varying_rows.ANY_VALUE,
     "mode() WITHIN GROUP (ORDER BY s)": None,
     "count(*)": None,
     "count_if(k > 1)": None,
@@ -118,6 +122,7 @@ PLANS: dict[str, tuple[Callable[[DataFrame], DataFrame], VaryingRows | None]] = 
         varying_rows.WINDOWS,
     ),
     "join of equal texts": (lambda rows: equal_texts(rows).join(equal_texts(rows), "t"), None),
+    "places of rows": (lambda rows: rows.zipWithIndex("i"), varying_rows.PLACES),
     "distinct": (lambda rows: rows.distinct(), None),
     "order": (lambda rows: rows.orderBy("k"), None),
     "repartition": (lambda rows: rows.repartition(3), None),
@@ -249,7 +254,49 @@ def test_the_last_digits_of_a_sum_are_fixed_before_a_split(
     assert run_pipeline(env.pipeline())[-1].failure is None
     found = [{row[0] for row in published(tmp_path / name)[1]} for name in sides]
     assert sum(map(len, found)) == len(found[0] | found[1]) == 500
-    assert "split: its inputs are staged once for its outputs" in capsys.readouterr().out
+    assert "split: its inputs are staged once, since it reads them several times" in capsys.readouterr().out
+
+
+def with_its_largest(rows: DataFrame) -> DataFrame:
+    return rows.crossJoin(rows.selectExpr("max(id) AS most"))
+
+
+def with_its_largest_again(rows: DataFrame) -> DataFrame:
+    return with_its_largest(rows.drop("most"))
+
+
+AGAIN: dict[str, Callable[[DataStream], DataStream]] = {
+    "SQL text": lambda s: s.sql("SELECT *, (SELECT max(id) FROM {input}) AS most FROM {input}"),
+    "a function": lambda s: s.transform(with_its_largest),
+    "an iteration": lambda s: s.iterate(with_its_largest_again, max_iterations=2),
+}
+
+
+@pytest.mark.parametrize("declare", AGAIN.values(), ids=AGAIN.keys())
+def test_an_operator_that_reads_its_input_several_times_sees_the_same_rows(
+    declare: Callable[[DataStream], DataStream],
+    data: str,
+    run_pipeline: RunPipeline,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    source = StreamExecutionEnvironment("p").from_source(Parquet(data), "in")
+    found = declare(source.shuffle().limit(500)).name("again")
+    found.sink_to(Parquet(f"{tmp_path}/out"))
+    assert run_pipeline(found.environment.pipeline())[-1].failure is None
+    rows = [(int(str(id)), int(str(most))) for id, _, most in published(tmp_path / "out")[1]]
+    assert len(rows) == 500
+    assert {most for _, most in rows} == {max(id for id, _ in rows)}
+    assert "again: its inputs are staged once, since it reads them several times" in capsys.readouterr().out
+
+
+def test_an_input_that_does_not_vary_is_not_staged_for_them(
+    data: str, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    source = StreamExecutionEnvironment("p").from_source(Parquet(data), "in")
+    source.filter("id > 3").transform(with_its_largest).sink_to(Parquet(f"{tmp_path}/out"))
+    assert run_pipeline(source.environment.pipeline())[-1].failure is None
+    assert not (tmp_path / "staging" / "p" / "run" / "data").exists()
 
 
 def test_the_documentation_has_the_table() -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from graph_compiler.compiler.checks.named_columns import LEFT, RIGHT, NamedColumn, columns_in
 from graph_compiler.declaration.call_checks import located
 from graph_compiler.declaration.operators import IntervalJoin, Join, Operator, Sink
-from graph_compiler.declaration.operators.column_uses import ColumnUse
+from graph_compiler.declaration.operators.column_uses import TIMES, ColumnUse
 from graph_compiler.declaration.operators.known_columns import Known, common, types_by_name
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.sql_types.inference import ColumnTypes, type_of_node, type_refusals
@@ -161,6 +161,8 @@ def _problems(use: ColumnUse, inputs: Sequence[Known]) -> list[Problem] | None:
         taken = {name.lower() for name in (*names, *use.also)}
         if column.name.lower() not in taken:
             found.append(_missing(use, column, names))
+    if not found and use.of_types:
+        found += _of_other_types(use, known)
     if not found and not use.is_name and (node := tree_of(use.text)) is not None:
         found += _of_types(node, use, _types_for(use, known))
     return found
@@ -191,6 +193,18 @@ def _of_types(node: SqlNode, use: ColumnUse, columns: ColumnTypes) -> Iterator[P
     if use.is_condition and not found and kind not in (None, "BOOLEAN"):
         message = f"its condition {shown(use.text)} is {kind}"
         yield Problem(message=message, allowed="a condition, which is BOOLEAN")
+
+
+def _of_other_types(use: ColumnUse, read: Sequence[Known]) -> Iterator[Problem]:
+    """Yield a column that is known to have another type than it may have."""
+    kind = types_by_name(*(each or () for each in read)).get(use.text.lower())
+    if kind is not None and not kind.startswith(use.of_types):
+        yield Problem(
+            message=f"its time {shown(use.text)} is {kind}",
+            allowed=listing(TIMES),
+            hint="compute one before: to_timestamp(…) with the pattern of a text, timestamp_seconds(…) or "
+            "timestamp_millis(…) of a number",
+        )
 
 
 def _missing(use: ColumnUse, column: NamedColumn, names: Sequence[str]) -> Problem:

@@ -9,6 +9,7 @@ from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.connectors.time_patterns import mistake_in, patterns_in
 from graph_compiler.declaration.operators import Operator, Sink, Source, Sql
 from graph_compiler.declaration.parameters.parameter import RUN_DATE
+from graph_compiler.declaration.partitioners import Partitioner
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.sql_text import bound_names, has_several_statements, unclosed_in
 from graph_compiler.declaration.transformations import (
@@ -92,7 +93,7 @@ def expressions_in(pipeline: Pipeline) -> Iterator[tuple[Transformation, str]]:
     for place in pipeline.transformations:
         if isinstance(place, PhysicalTransformation):
             yield from ((place, expression) for expression in place.operator.expressions())
-        elif isinstance(place, PartitionTransformation) and place.partitioner is not None:
+        elif isinstance(place, PartitionTransformation) and isinstance(place.partitioner, Partitioner):
             yield from ((place, expression) for expression in place.partitioner.expressions())
 
 

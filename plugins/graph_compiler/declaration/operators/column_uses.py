@@ -11,7 +11,7 @@ class ColumnUse:
     """A column, or an expression over columns, that an operator reads of some of its inputs.
 
     `also` are names that an expression may use beside columns: those of its operator's own columns. `is_condition`: the
-    expression is true or false.
+    expression is true or false. `of_types` are the types that a column may have; none are any.
     """
 
     text: str
@@ -19,11 +19,23 @@ class ColumnUse:
     inputs: tuple[int, ...] = (0,)
     also: tuple[str, ...] = ()
     is_condition: bool = False
+    of_types: tuple[str, ...] = ()
+
+
+TIMES = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ")
+"""Types of times, to which an interval can be added."""
+READ_AS_TIMES = (*TIMES, "STRING", "CHAR", "VARCHAR", "STRUCT")
+"""Types that Spark's windows take: it casts text, and takes the windows of another aggregate."""
 
 
 def named(columns: Iterable[str], number: int = 0) -> tuple[ColumnUse, ...]:
     """Return columns of an input, by name."""
     return tuple(ColumnUse(text=column, is_name=True, inputs=(number,)) for column in columns)
+
+
+def time_named(column: str, number: int = 0, *, of_types: tuple[str, ...] = TIMES) -> ColumnUse:
+    """Return a column of an input that is a time."""
+    return ColumnUse(text=column, is_name=True, inputs=(number,), of_types=of_types)
 
 
 def computed(

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
-from graph_compiler.declaration.operators.column_uses import ColumnUse, computed, named
+from graph_compiler.declaration.operators.column_uses import ColumnUse, computed, named, time_named
 from graph_compiler.declaration.operators.known_columns import Known, common, joined
-from graph_compiler.declaration.sql_text import query_problem
+from graph_compiler.declaration.sql_text import Token, name_at, query_problem, tokens_of
 from graph_compiler.declaration.windows import CALENDAR, wrong_interval
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import did_you_mean
-
-_READ = re.compile(r"(?:\bFROM|\bJOIN|,)\s*\{(\w+)\}", re.IGNORECASE)
 
 
 class JoinType(StrEnum):
@@ -110,7 +108,7 @@ class IntervalJoin(Operator):
         return joined(inputs[0], inputs[1], self.on, JoinType.INNER)
 
     def columns_used(self) -> tuple[ColumnUse, ...]:
-        return (*_pairs(self.on), *named([self.left_time]), *named([self.right_time], 1))
+        return (*_pairs(self.on), time_named(self.left_time), time_named(self.right_time, 1))
 
     def problems(self) -> Iterator[Problem]:
         for name, text in (("lower", self.lower), ("upper", self.upper)):
@@ -168,20 +166,45 @@ class Sql(Operator):
     def expressions(self) -> tuple[str, ...]:
         return (self.query,)
 
+    def reading(self, tables: Mapping[str, str]) -> str:
+        """Return the query with the names of tables in place of its inputs."""
+        pieces, end = [], 0
+        for place in _in_braces(self.query):
+            pieces += [self.query[end : place.start - 1], tables[name_at(self.query, place)]]
+            end = place.end + 1
+        return "".join([*pieces, self.query[end:]])
+
+    def times_read(self, name: str) -> int:
+        """Return how often the query reads an input."""
+        return self._places().count(name)
+
+    def _places(self) -> list[str]:
+        return [name_at(self.query, place) for place in _in_braces(self.query)]
+
     def problems(self) -> Iterator[Problem]:
         """Yield a text that is no query, names without an input, and inputs that the query does not read."""
         if self.query.strip() and (problem := query_problem(self.query)):
             yield problem
-        unknown = [name for name in _READ.findall(self.query) if name not in self.names]
+        unknown = [name for name in self._places() if name not in self.names]
         if unknown:
             known = ", ".join(f"{{{name}}}" for name in self.names)
             message = f"its query reads {{{unknown[0]}}}; its inputs are {known}"
             yield Problem(message=message, hint=did_you_mean(unknown[0], self.names))
             return  # an unread input is the one whose name is misspelled
-        unread = [name for name in self.names if f"{{{name}}}" not in self.query]
+        unread = [name for name in self.names if name not in self._places()]
         if unread:
             message = f"its query does not read {{{unread[0]}}}"
             yield Problem(message=message, hint="write the name of a stream in braces: FROM {orders}")
+
+
+def _in_braces(query: str) -> Iterator[Token]:
+    """Yield the names in braces, outside of quotes and comments; not those of templates, in two braces."""
+    tokens = tokens_of(query)
+    around = zip(("", *(each.text for each in tokens)), tokens, tokens[1:], tokens[2:], strict=False)
+    for before, opening, name, closing in around:
+        is_close = opening.end == name.start and name.end == closing.start
+        if (opening.text, closing.text) == ("{", "}") and is_close and before != "{" and not name.is_quoted:
+            yield name
 
 
 INSTEAD_OF_ITERATIONS = "iterate(step, max_iterations=…) applies a function to its own result, which Spark can run"

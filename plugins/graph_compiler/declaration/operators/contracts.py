@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 
 from graph_compiler.declaration.connectors import SinkMode
 from graph_compiler.declaration.operators.base_operator import Operator
-from graph_compiler.declaration.operators.column_uses import ColumnUse, computed, named
+from graph_compiler.declaration.operators.column_uses import ColumnUse, computed, named, time_named
 from graph_compiler.declaration.operators.endpoints import Sink
 from graph_compiler.declaration.operators.grouping import Aggregate, AggregateAll, Deduplicate, WindowAggregate
 from graph_compiler.declaration.operators.known_columns import Known
@@ -241,7 +241,7 @@ class ExpectFresh(TotalContract):
         return (self.within,)
 
     def columns_used(self) -> tuple[ColumnUse, ...]:
-        return named([self.column])
+        return (time_named(self.column),)
 
     def bound_parameters(self) -> tuple[str, ...]:
         return (RUN_DATE, *TotalContract.bound_parameters(self))

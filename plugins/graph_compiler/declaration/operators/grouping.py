@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
-from graph_compiler.declaration.operators.column_uses import ColumnUse, computed, named
+from graph_compiler.declaration.operators.column_uses import READ_AS_TIMES, ColumnUse, computed, named, time_named
 from graph_compiler.declaration.operators.known_columns import Known, KnownColumn, named_columns, names_twice, type_of
 from graph_compiler.declaration.windows import Window
 from graph_compiler.errors import Problem
@@ -109,7 +109,8 @@ class WindowAggregate(Operator):
     def columns_used(self) -> tuple[ColumnUse, ...]:
         """Return its keys, its time, and its expressions, which may use its own columns and the window, too."""
         own = ["window", "window_start", "window_end", *(name for name, _ in self.aggregates)]
-        return (*named([*self.keys, self.window.time]), *computed(self.expressions(), also=own))
+        time = time_named(self.window.time, of_types=READ_AS_TIMES)
+        return (*named(self.keys), time, *computed(self.expressions(), also=own))
 
     def expressions(self) -> tuple[str, ...]:
         return tuple(expression for _, expression in self.aggregates)

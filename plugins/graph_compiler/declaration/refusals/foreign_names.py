@@ -32,6 +32,8 @@ _RENAME = '`rename({"id": "order"})`'
 _CAST = '`cast(amount="BIGINT")`'
 _SORT = '`sort("amount DESC", "id")`'
 _FIRST = '`top_n(10, "id")`, or `limit(10)` for any rows'
+_LAST_OF_EACH = '`deduplicate("country", order_by="id DESC")`'
+_DIFFERENCE = "`except_(other, all=True)`, and the same the other way round"
 _ONE_OF_EACH = '`deduplicate("country", order_by="id")`'
 _WINDOW = '`with_columns(before="lag(amount) OVER (PARTITION BY country ORDER BY id)")`, and other window functions'
 _UNPIVOT = '`sql("SELECT * FROM {input} UNPIVOT (number FOR kind IN (id, amount))")`'
@@ -45,6 +47,11 @@ _LATERAL = (
     '`env.sql("SELECT a.*, b.amount AS last FROM {a} a, LATERAL (SELECT amount FROM {b} b WHERE b.id <= a.id '
     'ORDER BY b.id DESC LIMIT 1) b", a=rows, b=other)`'
 )
+_LEFT_LATERAL = (
+    '`env.sql("SELECT a.*, b.amount AS last FROM {a} a LEFT JOIN LATERAL (SELECT amount FROM {b} b WHERE b.id <= a.id '
+    'ORDER BY b.id DESC LIMIT 1) b ON true", a=rows, b=other)`'
+)
+_NUMBERED = '`with_columns(place="row_number() OVER (PARTITION BY country ORDER BY id)")`, and a filter on it'
 _SEMI = '`join(other, on="id", how="semi")`'
 _SPLIT = '`filter("pmod(hash(id), 10) < 8", rejects="rest")`; the other rows are its side output rest'
 _STAGE = '`stage("expensive", same_task=True)`, or `stage("expensive")` for a task of its own'
@@ -211,8 +218,8 @@ _PANDAS: Mapping[str, str] = {
     "any": '`aggregate(any_large="bool_or(amount > 10)")`',
     "append": "`union(other)`",
     "applymap": _WITH,
-    "asof": _LATERAL,
-    "asof_join": _LATERAL,
+    "asof": _LEFT_LATERAL,
+    "asof_join": _LEFT_LATERAL,
     "assign": _WITH,
     "at": _FILTER,
     "between_time": "`filter(\"date_format(at, 'HH:mm') BETWEEN '09:00' AND '17:00'\")`",
@@ -220,8 +227,8 @@ _PANDAS: Mapping[str, str] = {
     'AND UNBOUNDED FOLLOWING)")`',
     "boxplot": _PLOT,
     "clip": _MATHS,
-    "combine_first": f'`join(other, on="id", how="left")`, then {_FILL}',
-    "compare": "`except_(other)`",
+    "combine_first": f'`join(other, on="id", how="full")`, then {_FILL}',
+    "compare": _DIFFERENCE,
     "concat": "`union(other)`",
     "convert_dtypes": _CAST,
     "copy": "leave it out: a stream never changes; use the same one twice",
@@ -238,7 +245,7 @@ _PANDAS: Mapping[str, str] = {
     "duplicated": '`key_by("id").aggregate(n="count(*)").filter("n > 1")`',
     "empty": _COUNT,
     "eq": _FILTER,
-    "equals": "`except_(other)`",
+    "equals": _DIFFERENCE,
     "eval": _WITH,
     "ewm": _WINDOW,
     "expanding": _WINDOW,
@@ -265,7 +272,7 @@ _PANDAS: Mapping[str, str] = {
     "itertuples": _BATCHES,
     "kurt": '`aggregate(k="kurtosis(amount)")`',
     "kurtosis": '`aggregate(k="kurtosis(amount)")`',
-    "last": _ONE_OF_EACH,
+    "last": _LAST_OF_EACH,
     "last_valid_index": _NO_INDEX,
     "le": _FILTER,
     "loc": _FILTER,
@@ -273,8 +280,8 @@ _PANDAS: Mapping[str, str] = {
     "mask": _REPLACE,
     "median": '`aggregate(middle="median(amount)")`',
     "memory_usage": _PLAN,
-    "merge": '`join(other, on="id", how="left")`',
-    "merge_asof": _LATERAL,
+    "merge": '`join(other, on="id")`',
+    "merge_asof": _LEFT_LATERAL,
     "mod": _WITH,
     "mul": _WITH,
     "multiply": _WITH,
@@ -284,7 +291,7 @@ _PANDAS: Mapping[str, str] = {
     "notna": _NOT_NULL,
     "notnull": _NOT_NULL,
     "nsmallest": '`top_n(10, "amount")`',
-    "nth": _ONE_OF_EACH,
+    "nth": _NUMBERED,
     "nunique": '`aggregate(n="count(DISTINCT country)")`',
     "pct_change": _WINDOW,
     "pipe": _TRANSFORM,

@@ -168,12 +168,25 @@ def share_a_type(one: DataType, other: DataType) -> bool:
     return _decimals_fit(_as_decimal(one), _as_decimal(other))
 
 
-def cast_to_share(one: DataType, other: DataType) -> tuple[int, str]:
+def cast_to_share(one: DataType, other: DataType) -> tuple[int, DataType]:
     """Return which of two types to cast (0 or 1), and to what: the text, or the less exact one, to the other."""
     inexact = (StringType, FloatType, DoubleType)
     first = next((kind for kind in inexact if isinstance(one, kind) != isinstance(other, kind)), None)
     number = 0 if first is not None and isinstance(one, first) else 1
-    return number, type_words((other, one)[number])
+    return number, (other, one)[number]
+
+
+def lost_by_cast(found: DataType, target: DataType) -> str | None:
+    """Return what a cast between types that `share_a_type` refuses does to values; None if it changes none."""
+    if isinstance(found, StringType):
+        return "'007' is 7 then" if isinstance(target, NumericType) else None
+    if isinstance(found, FloatType | DoubleType):
+        return "fractions are cut" if isinstance(target, _WHOLE) else "it is rounded"
+    if isinstance(found, DecimalType) and isinstance(target, DecimalType) and target.scale < found.scale:
+        return "it is rounded"
+    if isinstance(found, TimestampType | TimestampNTZType) and isinstance(target, DateType):
+        return "the time of day is cut"
+    return None
 
 
 def _pairs_within(one: DataType, other: DataType) -> list[tuple[DataType, DataType]]:

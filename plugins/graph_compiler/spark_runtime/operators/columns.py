@@ -6,12 +6,21 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DateType,
+    MapType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
 
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import did_you_mean, listing
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
-from graph_compiler.spark_runtime.columns.exact_casts import cast_to_share, share_a_type
+from graph_compiler.spark_runtime.columns.exact_casts import cast_to_share, lost_by_cast, share_a_type
 
 _DELAY = "spark.watermarkDelayMs"
 """What Spark adds to the column of a watermark (`EventTimeWatermark.delayKey`: 4.1 to 4.3)."""
@@ -53,6 +62,18 @@ def require_new_columns(known: Iterable[str], new: Iterable[str], verb: str) -> 
 def has_column(rows: DataFrame, name: str) -> bool:
     """Whether a column exists, ignoring case."""
     return name.lower() in (column.lower() for column in rows.columns)
+
+
+def require_time(rows: DataFrame, name: str, where: str) -> None:
+    """Raise ColumnsError unless a column is there, and is a time: with a text, Spark would compare texts."""
+    require_columns(rows, (name,), where)
+    kind = next(field.dataType for field in rows.schema if field.name.lower() == name.lower())
+    if not isinstance(kind, DateType | TimestampType | TimestampNTZType):
+        raise ColumnsError(
+            f"its time '{name}' of {where} is {type_words(kind)}\n  allowed: DATE, TIMESTAMP and TIMESTAMP_NTZ",
+            "compute one before: to_timestamp(…) with the pattern of a text, timestamp_seconds(…) or "
+            "timestamp_millis(…) of a number",
+        )
 
 
 def event_times(rows: DataFrame) -> frozenset[str]:
@@ -125,9 +146,12 @@ def _changes(found: str, wrong: Sequence[_Pair], where: tuple[str, str]) -> Colu
     for pair in wrong:
         number, target = cast_to_share(pair[0].dataType, pair[1].dataType)
         field = pair[number]
-        name = field.name
-        key = f'{name}="{target}"' if name.isidentifier() else f'{{"{name}": "{target}"}}'
-        calls.append(f"cast({key}) {where[number]}, where it is {type_words(field.dataType)}")
+        name, kind = field.name, type_words(target)
+        key = f'{name}="{kind}"' if name.isidentifier() else f'{{"{name}": "{kind}"}}'
+        lost = lost_by_cast(field.dataType, target)
+        calls.append(
+            f"cast({key}) {where[number]}, where it is {type_words(field.dataType)}{f' ({lost})' if lost else ''}"
+        )
     return ColumnsError(
         f"{found}, and Spark casts them to a type that changes values\n"
         "  allowed: equal types, or two whose common type holds every value of both",

@@ -29,6 +29,7 @@ from graph_compiler.spark_runtime.operators.columns import (
     require_columns,
     require_common_types,
     require_comparable,
+    require_time,
 )
 from graph_compiler.spark_runtime.operators.scope import Scope, main_output
 
@@ -52,8 +53,8 @@ def _(operator: Join, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 
 @main_output.register
 def _(operator: IntervalJoin, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    require_columns(inputs[0], (operator.left_time,), "the left side")
-    require_columns(inputs[1], (operator.right_time,), "the right side")
+    require_time(inputs[0], operator.left_time, "the left side")
+    require_time(inputs[1], operator.right_time, "the right side")
     if all(rows.isStreaming for rows in inputs):
         for rows, side, time in zip(inputs, ("left", "right"), (operator.left_time, operator.right_time), strict=True):
             if time.lower() not in event_times(rows):
@@ -95,9 +96,7 @@ def _(operator: UnionByName, inputs: list[DataFrame], scope: Scope) -> DataFrame
 
 @main_output.register
 def _(operator: Sql, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    query = operator.query
-    for name in operator.names:
-        query = query.replace(f"{{{name}}}", quoted(_PREFIX + name))
+    query = operator.reading({name: quoted(_PREFIX + name) for name in operator.names})
     tables = {_PREFIX + name: rows for name, rows in zip(operator.names, inputs, strict=True)}
     return scope.any_query(query, tables)
 

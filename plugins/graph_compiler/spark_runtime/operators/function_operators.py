@@ -54,7 +54,7 @@ def _(operator: KeyedProcess, inputs: list[DataFrame], scope: Scope) -> DataFram
     rows = inputs[0]
     plan = _process_plan(operator, rows, scope)
     found = {field.name.lower(): field for field in rows.schema.fields}
-    time = "CAST(NULL AS BIGINT)" if operator.time is None else f"unix_millis({_as_timestamp(found, operator.time)})"
+    time = "CAST(NULL AS BIGINT)" if operator.time is None else f"unix_micros({_as_timestamp(found, operator.time)})"
     keys = [
         f"{_stored(found[key.lower()])} AS {name}" for key, name in zip(operator.keys, plan.key_columns, strict=True)
     ]

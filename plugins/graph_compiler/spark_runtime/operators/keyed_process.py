@@ -50,8 +50,8 @@ from graph_compiler.spark_runtime.operators.state_values import (
 )
 from graph_compiler.spark_runtime.spark_internals.versions import arrow_schema
 
-TIME = "graph_compiler_milliseconds"
-"""The column of the event time in milliseconds, behind those of the input."""
+TIME = "graph_compiler_microseconds"
+"""The column of the event time in microseconds, behind those of the input; functions and timers have milliseconds."""
 MOST_TIMERS = 1_000_000
 """How many timers of a key a batch job fires behind its last row: a function that always adds one would never end."""
 _ROWS_OF_A_BATCH = 1000
@@ -395,10 +395,10 @@ class FunctionCalls:
         vars(self.function)[STATES] = self.states
 
     def rows(self, key: tuple[Any, ...], rows: list[dict[str, Any]], timers: Timers) -> Iterator[dict[str, Any]]:
-        """Yield what the function makes of the rows of a key, of which each has its time in milliseconds."""
+        """Yield what the function makes of the rows of a key, of which each has its time in microseconds."""
         for row in by_time_and_columns(rows):
             time = row.pop(TIME)
-            context = Context(key=key, time=time, timers=timers)
+            context = Context(key=key, time=None if time is None else time // 1000, timers=timers)
             yield from self._results(self.function.process_element(row, context), "process_element")
 
     def timer(self, key: tuple[Any, ...], time: int, timers: Timers) -> Iterator[dict[str, Any]]:

@@ -8,7 +8,7 @@ The caller decides where rows come from and where fixed rows go: a run uses stag
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import attrgetter
@@ -17,7 +17,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector, FileConnector
-from graph_compiler.declaration.operators import PreviousVersion, Source
+from graph_compiler.declaration.operators import FunctionOperator, Iterate, PreviousVersion, Source, Sql
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.documents.descriptor import (
     InputDescriptor,
@@ -45,6 +45,7 @@ from graph_compiler.spark_runtime.region.previous_version import read_target
 from graph_compiler.spark_runtime.region.region_graph import OperatorGraph, Output
 from graph_compiler.spark_runtime.repeatability.source_files import ListedFiles, OwnReads, SharedListings
 from graph_compiler.spark_runtime.repeatability.variations import Judgement, Variation, Variations, queries_differ
+from graph_compiler.spark_runtime.spark_internals.plan_leaves import reads_leaves_again
 
 LOG = program_log.logger(__name__)
 
@@ -182,15 +183,14 @@ class RegionEvaluation:
             passed=self.passed,
         )
         splits = any(self._readers[operator.node_id, tag] for tag in operator.operator.output_tags())
-        if inherited and (splits or self._counts_apart_and_is_read(operator)):  # it reads its inputs several times
-            self._log(operator, "its inputs are staged once for its outputs", inherited[0])
+        is_fixed_first = bool(inherited) and self._reads_again(operator, given, splits=splits)
+        outputs = {} if is_fixed_first else _outputs(operator, inputs, scope, splits=splits)
+        if is_fixed_first or (inherited and _has_read_again(operator, outputs, given)):
+            self._log(operator, "its inputs are staged once, since it reads them several times", inherited[0])
             inputs = {number: [scope.materialize(f"input-{number}", union(rows))] for number, rows in inputs.items()}
             given[:] = [rows for each in inputs.values() for rows in each]  # only it reads what they have read
             inherited, scope = (), replace(scope, inputs_vary=False)
-        if splits:
-            outputs = evaluate_outputs(operator.operator, inputs, scope)
-        else:
-            outputs = {None: evaluate(operator.operator, inputs, scope)}
+            outputs = _outputs(operator, inputs, scope, splits=splits)
         fixed = [each.variation for each in judged if each.variation is not None]
         judged.clear()
         exact: dict[str | None, DataFrame] = {}
@@ -205,8 +205,14 @@ class RegionEvaluation:
                 self._compared.add(output)
             self._keep(operator, tag, rows)
 
-    def _counts_apart_and_is_read(self, operator: OperatorDescriptor) -> bool:
-        return operator.node_id in self._apart and self._readers[operator.node_id, None] > 0
+    def _reads_again(self, operator: OperatorDescriptor, given: Iterable[DataFrame], *, splits: bool) -> bool:
+        """Whether an operator reads its inputs several times, as it is declared."""
+        if splits or (operator.node_id in self._apart and self._readers[operator.node_id, None] > 0):
+            return True
+        if any(rows.isStreaming for rows in given):  # the offsets of a batch say what it has
+            return False
+        kind = operator.operator
+        return isinstance(kind, Iterate) or (isinstance(kind, Sql) and any(kind.times_read(n) > 1 for n in kind.names))
 
     def _refuse_several_reads(self, operator: OperatorDescriptor, judged: Mapping[str | None, Judgement]) -> None:
         """Raise RepeatedReadError if several outputs of an operator read what may change in between."""
@@ -378,6 +384,23 @@ class RegionEvaluation:
         if edge.staged is None:
             return self.all_columns((edge.node_id, edge.output_tag))
         return next((rows for (id, _), rows in self._staged.items() if id == edge.staged.id), None)
+
+
+def _outputs(
+    operator: OperatorDescriptor, inputs: Mapping[int, list[DataFrame]], scope: Scope, *, splits: bool
+) -> dict[str | None, DataFrame]:
+    if splits:
+        return evaluate_outputs(operator.operator, inputs, scope)
+    return {None: evaluate(operator.operator, inputs, scope)}
+
+
+def _has_read_again(
+    operator: OperatorDescriptor, outputs: Mapping[str | None, DataFrame], given: Sequence[DataFrame]
+) -> bool:
+    """Whether a function has put one of its inputs into its result several times: joined it with its own total."""
+    if not isinstance(operator.operator, FunctionOperator) or any(rows.isStreaming for rows in given):
+        return False
+    return any(reads_leaves_again(rows, given) for rows in outputs.values())
 
 
 def _only_columns(rows: DataFrame, shared: SharedResult) -> DataFrame | None:

@@ -31,6 +31,7 @@ from graph_compiler.spark_runtime.spark_internals.java import java_class_name
 from graph_compiler.spark_runtime.spark_internals.origins import outputs_at
 from graph_compiler.spark_runtime.spark_internals.plans import (
     analyzed_plan,
+    compares_by_default,
     elements,
     hold_any,
     is_deterministic,
@@ -41,7 +42,6 @@ from graph_compiler.spark_runtime.spark_internals.plans import (
 _DEPENDENT = tuple(row for row in varying_rows.VARYING_ROWS if row.classes)
 _PATTERNS = ("AGGREGATE_EXPRESSION", "WINDOW_EXPRESSION", "PLAN_EXPRESSION")
 _FLOATING = ("double", "float")
-_SORTS = ("SortArray", "ArraySort")
 _COLLECTS = ("CollectList", "CollectSet")
 _GROUPING = {
     "Aggregate": "groupingExpressions",
@@ -106,7 +106,7 @@ def _found(spark: SparkSession, plan: Any) -> Iterator[Variation]:
             yield Variation(varying_rows.DROPPED_RECORDS, "DROPMALFORMED", is_certain=True)
         if hold_any(spark, node.expressions(), patterns):
             for expression in elements(node.expressions()):
-                yield from _in_expression(expression, node)
+                yield from _in_expression(spark, expression, node)
                 waiting += plans_in(spark, expression)
         waiting += elements(node.children())
 
@@ -122,7 +122,7 @@ def _keeps_all_columns(kind: str, node: Any) -> bool:
     return kind == "Deduplicate" and node.keys().size() == node.child().output().size()
 
 
-def _in_expression(expression: Any, node: Any) -> Iterator[Variation]:
+def _in_expression(spark: SparkSession, expression: Any, node: Any) -> Iterator[Variation]:
     waiting = [expression]
     while waiting:
         current = waiting.pop()
@@ -136,14 +136,16 @@ def _in_expression(expression: Any, node: Any) -> Iterator[Variation]:
                 yield of_aggregate
             continue
         below = elements(current.children())
-        if kind in _SORTS:  # it keeps the order in which rows were collected
-            below = [each for each in below if not _is_collected(each)]
+        if kind == "SortArray" or (kind == "ArraySort" and compares_by_default(spark, current)):
+            below = [each for each in below if not _is_collected(each)]  # in whatever order
         waiting += below
 
 
 def _is_collected(expression: Any) -> bool:
+    """Whether it is an array of what rows have, in which what is equal is identical."""
     is_aggregate = java_class_name(expression) == "AggregateExpression"
-    return is_aggregate and java_class_name(expression.aggregateFunction()) in _COLLECTS
+    is_collected = is_aggregate and java_class_name(expression.aggregateFunction()) in _COLLECTS
+    return is_collected and _COLLATION not in str(expression.dataType().catalogString())
 
 
 def _of_aggregate(function: Any) -> Variation | None:
@@ -158,9 +160,11 @@ def _of_aggregate(function: Any) -> Variation | None:
 
 
 def _has_order(kind: str, function: Any) -> bool:
-    """Whether an aggregate has an order: WITHIN GROUP (ORDER BY …)."""
+    """Whether an aggregate has an order, WITHIN GROUP (ORDER BY …), in which what is equal is identical."""
     if kind == "ListAgg":
-        return bool(function.orderExpressions().nonEmpty())
+        texts, orders = function.child(), elements(function.orderExpressions())
+        is_by_texts = any(bool(order.child().semanticEquals(texts)) for order in orders)
+        return is_by_texts and _COLLATION not in str(texts.dataType().catalogString())
     return kind == "Mode" and bool(function.reverseOpt().isDefined())
 
 

@@ -8,6 +8,7 @@ a `PythonRDD`, undocumented classes of Spark: 4.3.
 from __future__ import annotations
 
 import pickletools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,13 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.spark_runtime.spark_internals.file_listings import Listing, listing_of
-from graph_compiler.spark_runtime.spark_internals.java import java_array, java_class, java_class_name, scala_map
+from graph_compiler.spark_runtime.spark_internals.java import (
+    java_array,
+    java_class,
+    java_class_name,
+    java_identity,
+    scala_map,
+)
 from graph_compiler.spark_runtime.spark_internals.plans import (
     analyzed_plan,
     elements,
@@ -191,6 +198,13 @@ def own_leaves(rows: DataFrame, inputs: Sequence[DataFrame]) -> list[PlanLeaf]:
         known.put(leaf.identity, True)
     found = _walk(rows.sparkSession, analyzed_plan(rows))
     return [leaf for leaf in found if leaf.kind not in _STREAMS and not known.containsKey(leaf.identity)]
+
+
+def reads_leaves_again(rows: DataFrame, inputs: Sequence[DataFrame]) -> bool:
+    """Whether a plan has a leaf more often than its inputs: Spark may compute it again for each place."""
+    known = Counter(java_identity(leaf.identity) for each in inputs for leaf in plan_leaves(each))
+    found = Counter(java_identity(leaf.identity) for leaf in plan_leaves(rows))
+    return any(times > known[leaf] for leaf, times in found.items() if leaf in known)
 
 
 def with_listing(rows: DataFrame, leaves: Iterable[tuple[PlanLeaf, Listing]]) -> DataFrame:

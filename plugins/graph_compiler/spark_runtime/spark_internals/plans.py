@@ -18,6 +18,7 @@ from graph_compiler.spark_runtime.spark_internals.java import (
     is_java_instance,
     java_class,
     java_class_name,
+    once_for_context,
     scala_object,
     scala_sequence,
 )
@@ -128,6 +129,16 @@ _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
 _ROW_BY_ROW = frozenset(
     ["CollectMetrics", "Filter", "Generate", "GlobalLimit", "LocalLimit", "Project", "Sample", "SubqueryAlias", "View"]
 )
+
+
+def compares_by_default(spark: SparkSession, sort: Any) -> bool:
+    """Whether `array_sort` compares whole elements: it has no comparator, or one that says the same."""
+
+    def default() -> str:
+        (made,) = elements(analyzed_plan(spark.range(1).selectExpr("array_sort(array(id))")).expressions())
+        return str(made.child().function().sql())
+
+    return str(sort.function().sql()) == str(once_for_context(spark, "array_sort", default))
 
 
 def are_sorted(rows: DataFrame) -> bool:
