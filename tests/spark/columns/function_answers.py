@@ -35,6 +35,14 @@ LITERALS = {
     "TIMESTAMP": "TIMESTAMP_LTZ'2026-01-01 00:00:00'",
     "TIMESTAMP_NTZ": "TIMESTAMP_NTZ'2026-01-01 00:00:00'",
 }
+OTHER_LITERALS = {
+    "INT": "3",
+    "BIGINT": "3L",
+    "DOUBLE": "3.0D",
+    "DECIMAL(10,2)": "3.00BD",
+    "STRING": "'b'",
+}
+"""Values for which a function may give another type, although it takes the same types: `round(1.5, 3)`."""
 NESTED: Mapping[str, Sequence[str]] = {
     "T": ("STRUCT<a: INT>", "STRUCT<k: STRING, v: INT>", "STRUCT<start: TIMESTAMP, end: TIMESTAMP>"),
     "A": (
@@ -160,10 +168,10 @@ class Spark:
             return all(self.of_types(claim.name, types).is_refusal for types in samples_of(claim.letters))
         types = [SAMPLED[each] for each in claim.letters]
         form = _form(claim.name, claim.count)
-        answers = (
-            self.ask(form.format(*parts)) for parts in (map(self._columns.get, types), *self._written(types, each=True))
-        )
-        return all(answer.type in (None, claim.type) for answer in answers)
+        others = [[OTHER_LITERALS.get(kind, LITERALS[kind]) for kind in types]]
+        others += [[self._columns[types[0]], *others[0][1:]]] if len(types) > 1 else []
+        texts = (map(self._columns.get, types), *self._written(types, each=True), *others)
+        return all(self.ask(form.format(*parts)).type in (None, claim.type) for parts in texts)
 
 
 def _form(name: str, count: int) -> str:
