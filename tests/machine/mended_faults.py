@@ -1858,4 +1858,34 @@ FAULTS = (
         ("refuse_folders_of_tables", "if kind := _table_at(spark, folder):", "if kind := None:"),
         found_by="spark/connectors/test_table_folders.py::test_files_of_a_table_are_not_read_without_its_log",
     ),
+    _fault(
+        206,
+        "a star behind DISTINCT stands for the columns that the reports of a shared result name",
+        ("_has_star", "before in _BEFORE_STARS", 'before in ("(", ",", ".")'),
+        found_by="explain/test_shared_results.py::test_each_reader_computes_what_is_read_in_another_way_too",
+    ),
+    _fault(
+        207,
+        "a query that names an input twice sees other rows each time",
+        ("_reads_again", "kind.times_read(n) > 1", "kind.times_read(n) > 99"),
+        found_by=(
+            "spark/repeatability/test_varying_rows.py::"
+            "test_an_operator_that_reads_its_input_several_times_sees_the_same_rows"
+        ),
+    ),
+    _fault(
+        208,
+        "a function that joins its input with its own total sees other rows each time",
+        ("_has_read_again", "reads_leaves_again(rows, given)", "False"),
+        found_by=(
+            "spark/repeatability/test_varying_rows.py::"
+            "test_an_operator_that_reads_its_input_several_times_sees_the_same_rows"
+        ),
+    ),
+    _fault(
+        209,
+        "the times of an interval join may be texts, which Spark compares as such",
+        ("require_time", "if not isinstance(kind, DateType | TimestampType | TimestampNTZType):", "if False:"),
+        found_by="spark/columns/test_common_types.py::test_an_interval_join_is_of_times",
+    ),
 )

@@ -131,6 +131,8 @@ _NUMBER = re.compile(
 )
 _KINDS = {"L": "BIGINT", "S": "SMALLINT", "Y": "TINYINT", "F": "FLOAT", "D": "DOUBLE"}
 _MOST = {"INT": 2**31 - 1, "BIGINT": 2**63 - 1}
+_LEAST = {str(most + 1): SqlLiteral(kind) for kind, most in _MOST.items()}
+"""Whole numbers that have their type only behind a minus."""
 _TYPED = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "X", "R", "INTERVAL", "TIME"})
 """Words before a text that is a value of another type."""
 _VALUES = {"TRUE": SqlLiteral("BOOLEAN"), "FALSE": SqlLiteral("BOOLEAN"), "NULL": UNKNOWN}
@@ -181,6 +183,8 @@ class _Reader:
             return self._call("NOT", [self.expression(_NOT)], start)
         if operator in ("-", "+", "~"):
             self._skip(operator)
+            if operator == "-" and (number := self._least_whole()) is not None:
+                return number
             return self._call(operator, [self.expression(_MULTIPLIED)], start)
         found = self._primary()
         while self._operator() == "[":
@@ -286,6 +290,14 @@ class _Reader:
             digits = len(whole.lstrip("0")) + len(point) - 1
             return SqlLiteral(f"DECIMAL({max(digits, len(point) - 1, 1)},{len(point) - 1})")
         return SqlLiteral(next((type for type, most in _MOST.items() if int(whole) <= most), None))
+
+    def _least_whole(self) -> SqlNode | None:
+        """Read the least value of a type of whole numbers, which stands behind a minus."""
+        found = _LEAST.get(self._word())
+        if found is None or self._text[self._token().end :][:1] in tuple(".eElLdDfFsSyYbB"):
+            return None
+        self._place += 1
+        return found
 
     def _parameter(self, colon: Token) -> SqlNode:
         token = self._token()

@@ -22,7 +22,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import Any
@@ -403,12 +403,19 @@ class PositionLog:
         )
 
     def _refuse_another_place(self, known: Known, now: ReadFrom) -> None:
-        if known.read_from is not None and not known.read_from.is_same(now):
+        before = known.read_from
+        if before is None or before.is_same(now):
+            return
+        found = f"'{self.layout.uid}' has read {before.words()}, and now reads {now.words()}: its position is about "
+        if before.is_same(replace(now, mapped=before.mapped)):
             raise PositionError(
-                f"'{self.layout.uid}' has read {known.read_from.words()}, and now reads {now.words()}: its position is "
-                "about the former\n  allowed: the same place and column, or another uid\n"
-                f"  hint: {self._reset_hint()}"
+                f"{found}the former, and the list over which its task group is mapped has changed\n"
+                "  allowed: a list that keeps its values, each at its place, and gets new ones at its end\n"
+                f"  hint: put the list back; or {self._reset_hint()}"
             )
+        raise PositionError(
+            f"{found}the former\n  allowed: the same place and column, or another uid\n  hint: {self._reset_hint()}"
+        )
 
     # What became of an increment.
 
