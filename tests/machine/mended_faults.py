@@ -1411,11 +1411,7 @@ FAULTS = (
     _fault(
         144,
         "a job of its own counts other rows than the sink gets",
-        (
-            "RegionEvaluation._counts_apart_and_is_read",
-            "return operator.node_id in self._apart and self._readers[operator.node_id, None] > 0",
-            "return False",
-        ),
+        ("RegionEvaluation._reads_again", "if splits or (operator.node_id in self._apart", "if splits or (False"),
         found_by=f"{TOTALS}::test_rows_that_may_vary_are_the_same_for_the_total_and_the_sink",
     ),
     _fault(
@@ -1867,7 +1863,7 @@ FAULTS = (
     _fault(
         207,
         "a query that names an input twice sees other rows each time",
-        ("_reads_again", "kind.times_read(n) > 1", "kind.times_read(n) > 99"),
+        ("RegionEvaluation._reads_again", "kind.times_read(n) > 1", "kind.times_read(n) > 99"),
         found_by=(
             "spark/repeatability/test_varying_rows.py::"
             "test_an_operator_that_reads_its_input_several_times_sees_the_same_rows"
