@@ -1850,9 +1850,7 @@ FAULTS = (
         204,
         "files beside those in the log of a stream of Spark are left out",
         ("_refuse_unlogged_files", "unlogged = unlogged_files(spark, listing)", "unlogged: list[str] = []"),
-        found_by=(
-            "spark/connectors/test_table_folders.py::test_what_a_stream_of_spark_writes_is_read_as_its_log_says"
-        ),
+        found_by=("spark/connectors/test_table_folders.py::test_what_a_stream_of_spark_writes_is_read_as_its_log_says"),
     ),
     _fault(
         205,

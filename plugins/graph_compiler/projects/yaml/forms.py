@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from functools import cache, reduce
@@ -29,6 +30,7 @@ from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.operators import OperatorAttributes
 from graph_compiler.declaration.parameters.parameter import Argument, ParameterReference
 from graph_compiler.declaration.streams import DataStream
+from graph_compiler.identifiers import listing
 
 _LONGEST = 60
 TAG = "<"
@@ -121,6 +123,9 @@ def _selection(value: object) -> list[str | dict[str, str]]:
     items = value if isinstance(value, list) else [value]
     if not all(isinstance(item, str) or _is_columns(item) for item in items):
         raise refused(f"is {shown_value(value)}", "names of columns, and mappings of names to expressions")
+    counted = Counter(name for item in items for name in ([item] if isinstance(item, str) else item))
+    if twice := [name for name, count in counted.items() if count > 1]:
+        raise refused(f"it names {listing(twice)} more than once", "each name once")
     return items  # type: ignore[return-value]  # just checked
 
 
