@@ -75,6 +75,7 @@ def test_executor_resources_that_a_group_does_not_set_are_unknown() -> None:
         },
     )
     assert group.executor() == {"cores": None, "memory": 8 << 30, "off-heap memory": 1 << 30, "gpu": 2}
+    assert replace(group, conf={**group.conf, "spark.memory.offHeap.enabled": "True"}).executor() == group.executor()
     without = replace(group, conf={"spark.memory.offHeap.size": "1g"})
     assert without.executor()["off-heap memory"] == 0
 

@@ -5,9 +5,18 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from graph_compiler import Csv, DataStream, InvalidPipelineError, Parquet, SlotSharingGroup, StreamExecutionEnvironment
+from graph_compiler import (
+    Csv,
+    DataStream,
+    InvalidPipelineError,
+    Parquet,
+    SlotSharingGroup,
+    StreamExecutionEnvironment,
+    Values,
+)
 from graph_compiler.cli.app import app
 from graph_compiler.declaration import Pipeline
 from graph_compiler.declaration.operators import Operator
@@ -133,3 +142,63 @@ def test_a_group_without_settings_is_written_as_its_name(group: str | SlotSharin
     env = StreamExecutionEnvironment("p")
     env.from_source(Csv("/in"), "in").slot_sharing_group(group).sink_to(Parquet("/out"))
     assert "slot_sharing_group: big\n" in export_pipeline(env.pipeline())
+
+
+NUMBER_LIKE = ("1.10", "007", "1e3", "1e+16", "0x1F", "+5", "5", "1.5", ".5", "9" * 41, "true", "True", "yes", "1:30")
+EMPTY = ("", "~", "null", "NULL", "{}", "[]", "-", "?", "!", "!!str x", "&a", "*a", "=", "<<", "#", " # ", "---", "%x")
+PIECES = (
+    "a",
+    " ",
+    "\n",
+    "\t",
+    "\r",
+    "\0",
+    "\x7f",
+    "\x85",
+    "\u2028",
+    "\u2029",
+    "\ufeff",
+    "\ufffe",
+    "😀",
+    "'",
+    '"',
+    ": ",
+    ",",
+)
+texts = st.sampled_from((*NUMBER_LIKE, *EMPTY)) | st.lists(st.sampled_from(PIECES), max_size=6).map("".join) | st.text()
+
+
+def test_texts_that_look_like_something_else_survive_export_and_reading() -> None:
+    odd = dict(enumerate((*NUMBER_LIKE, *EMPTY, *PIECES, *(f"a{piece}b" for piece in PIECES))))
+    env = StreamExecutionEnvironment("p", config={f"spark.{number}": text for number, text in odd.items()})
+    env.from_source(Csv("/in"), "s").with_columns({f"c{number}": text for number, text in odd.items()})
+    found = parse_pipeline(export_pipeline(env.pipeline()), "p.yaml")
+    assert found.config == env.pipeline().config
+    assert without_lines(found) == without_lines(env.pipeline())
+
+
+@settings(max_examples=60)
+@given(text=texts, key=texts.filter(lambda key: key != "<<"), number=st.floats(allow_nan=False, allow_infinity=False))
+def test_any_text_and_number_survives_export_and_reading(text: str, key: str, number: float) -> None:
+    env = StreamExecutionEnvironment("p", config={"spark.text": text, f"spark.x{key}": str(number)}, description=text)
+    rows = env.from_source(
+        Values([(text, number, (key, text)), (key, 1, ())], "a STRING, b DOUBLE, c ARRAY<STRING>"), "s"
+    )
+    rows.with_columns({key: text}).sql(text).drop(text, key).sink_to(Csv("/out", options={key: text}))
+    found = parse_pipeline(export_pipeline(env.pipeline()), "p.yaml")
+    assert without_lines(found) == without_lines(env.pipeline())
+
+
+def test_a_text_that_yaml_does_not_have_is_refused() -> None:
+    env = StreamExecutionEnvironment("p")
+    env.from_source(Csv("/in"), "s").filter("a = '\ud800'")
+    with pytest.raises(InvalidPipelineError, match="its YAML would be refused: not valid YAML"):
+        export_pipeline(env.pipeline())
+
+
+def test_what_would_be_read_as_something_else_is_refused() -> None:
+    env = StreamExecutionEnvironment("p")
+    env.from_source(Values([(float("inf"),)], "a DOUBLE"), "numbers").limit(1)
+    with pytest.raises(InvalidPipelineError, match="it would be read as something else") as refused:
+        export_pipeline(env.pipeline())
+    assert [problem.operator for problem in refused.value.problems] == ["numbers"]

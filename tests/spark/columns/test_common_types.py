@@ -258,10 +258,10 @@ def test_operators_take_types_whose_common_type_holds_every_value(
     assert {int(row["id"]) for row in rows} <= {LARGE}
 
 
-@pytest.mark.parametrize("times", ["""from_json('{"t": "2024-01-01T10:00:00Z"}', 't STRING').t""", "1704103200"])
+@pytest.mark.parametrize("times", ["'2024-01-01T10:00:00Z'", "1704103200"])
 def test_an_interval_join_is_of_times(times: str, run_pipeline: RunPipeline, tmp_path: Path) -> None:
     env = StreamExecutionEnvironment("p")
-    one = env.from_source(Values([(1,)], "id BIGINT"), "ids").with_columns(t=times)
+    one = env.from_source(Values([(1,)], "id BIGINT"), "ids").sql(f"SELECT *, {times} AS t FROM {{input}}")
     other = one.select(id="id", u="t")
     joined = one.interval_join(other, on="id", times=("t", "u"), lower="0 minutes", upper="1 hour")
     joined.name("both").sink_to(Parquet(f"{tmp_path}/out"))

@@ -243,6 +243,11 @@ def test_values_have_the_types_of_their_schema(spark: SparkSession) -> None:
     assert set(second) == {None}
 
 
+def test_cells_of_text_have_the_text_of_their_values(spark: SparkSession) -> None:
+    values = Values([(True, "1e3", "0.50", [False, 7])], "a STRING, b DOUBLE, c FLOAT, d ARRAY<STRING>")
+    assert [tuple(row) for row in read_source(values, spark).collect()] == [("true", 1000.0, 0.5, ["false", "7"])]
+
+
 def test_a_range_and_a_function_are_sources(run_pipeline: RunPipeline, spark: SparkSession, tmp_path: Path) -> None:
     env = StreamExecutionEnvironment("p")
     numbers = env.from_source(Range(0, 10, 3), "numbers")

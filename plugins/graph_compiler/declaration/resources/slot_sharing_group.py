@@ -122,7 +122,7 @@ class SlotSharingGroup(metaclass=HeldToForm):
         Spark has neither off-heap memory nor extended resources unless a setting requests them.
         """
         memory = None if self.executor_memory is None else parse_memory(self.executor_memory)
-        has_off_heap = self.conf.get("spark.memory.offHeap.enabled") == "true"
+        has_off_heap = str(self.conf.get("spark.memory.offHeap.enabled")).lower() == "true"
         off_heap = _size(str(self.conf.get("spark.memory.offHeap.size", 0))) if has_off_heap else 0
         extended = {
             key.removeprefix(_EXTENDED).removesuffix(_AMOUNT): _number(str(value))

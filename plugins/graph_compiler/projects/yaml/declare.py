@@ -97,10 +97,20 @@ class Calls:
         if method is None:
             hint = "add the columns: key_by: [columns]" if isinstance(on, DataStream) else None
             raise self.refused((*path, key), f"it cannot follow {_description(on)}", hint=hint)
+        self._refuse_taken(getattr(type(on), operation.of.__name__), written, path)
         if key == "select":
             return method(**_selected(written[key]))
         arguments, named = self._arguments(operation, written, path)
         return method(*arguments, **named)
+
+    def _refuse_taken(self, method: Callable[..., object], written: Written, path: KeyPath) -> None:
+        """Refuse arguments for a function that its call would take for its own: as in Python, one of each name."""
+        own = [name for name, one in parameters(method).items() if one.kind is not Parameter.VAR_KEYWORD]
+        for key in written.get("arguments", ()):
+            if key in (*own, "self"):
+                message = f"the call itself has an argument '{key}'"
+                allowed = "other names for the function's arguments"
+                raise self.refused((*path, "arguments", key), message, allowed=allowed)
 
     def check_arguments(self, key: str, written: Written, path: KeyPath) -> None:
         """Refuse what the step of a refused input names itself: its functions, files and other streams."""

@@ -8,14 +8,17 @@ partitions of a join) are skipped. So the steps are in the order of the ids, and
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from graph_compiler.declaration.artifacts.artifact_options import NO_ARTIFACTS
+from graph_compiler.declaration.dag.airflow_arguments import NO_ARGUMENTS
 from graph_compiler.declaration.operators import (
     Aggregate,
     ApplyInPandas,
@@ -43,9 +46,12 @@ from graph_compiler.declaration.transformations import (
     UnionTransformation,
     problem_at,
 )
-from graph_compiler.errors import InvalidPipelineError
+from graph_compiler.errors import InvalidPipelineError, Problem
+from graph_compiler.identifiers import PIPELINES, listing
+from graph_compiler.options.durations import as_text
+from graph_compiler.projects.yaml.reader import parse_pipeline
 from graph_compiler.projects.yaml.run_forms import written_run
-from graph_compiler.projects.yaml.tree import scalar
+from graph_compiler.projects.yaml.tree import Scalar, scalar
 from graph_compiler.projects.yaml.vocabulary import POSITION_KEYS, STEP_FORMS
 from graph_compiler.projects.yaml.written_operators import (
     Step,
@@ -107,7 +113,8 @@ _SCHEMA = "# yaml-language-server: $schema=../schemas/pipeline.schema.json\n"
 def export_pipeline(pipeline: Pipeline, project: Path | None = None) -> str:
     """Return a pipeline as YAML, whose parameters hold no absolute path of the folder that contains pipelines/.
 
-    Raises InvalidPipelineError for operators without a call (Flink's iterations).
+    Raises InvalidPipelineError for operators without a call (Flink's iterations), and if the text would not be read as
+    the same pipeline.
     """
     listed = pipeline.transformations
     first, last = _first_sources(listed), _last_sinks(listed)
@@ -115,14 +122,62 @@ def export_pipeline(pipeline: Pipeline, project: Path | None = None) -> str:
     document = {
         "name": pipeline.name,
         **written_run(pipeline, project),
-        "config": {key: scalar(value) for key, value in pipeline.config},
+        "config": {key: _unquoted(value) for key, value in pipeline.config},
         "sources": {t.name: export.source(t) for t in first},
         "steps": export.steps(listed[len(first) : len(listed) - len(last)]),
         "sinks": {t.name: export.sink(t) for t in last},
     }
-    given = {key: value for key, value in document.items() if value}
+    given = {key: value for key, value in document.items() if value not in (None, [], {})}
     text: str = yaml.dump(given, Dumper=_Dumper, sort_keys=False, width=100, allow_unicode=True)
+    _refuse_changes(pipeline, text, (project or Path()) / PIPELINES / "exported.yaml")
     return _SCHEMA + text
+
+
+def _refuse_changes(pipeline: Pipeline, text: str, file: Path) -> None:
+    """Raise InvalidPipelineError if the text of a file is not read as this pipeline."""
+    try:
+        found = _comparable(parse_pipeline(text, str(file)))
+    except InvalidPipelineError as error:
+        words = "its YAML would be refused: "
+        problems = [
+            replace(each, message=words + each.message, declared_at=None, column=None) for each in error.problems
+        ]
+        raise pipeline.placed(InvalidPipelineError(pipeline.name, problems)) from None
+    wanted = _comparable(pipeline)
+    if found == wanted:
+        return
+    words = "cannot be written in YAML: it would be read as something else"
+    pairs = zip(pipeline.transformations, wanted.transformations, found.transformations, strict=False)
+    problems = [problem_at(one, f"it {words}") for one, before, after in pairs if before != after]
+    if not problems:
+        names = (each.name for each in fields(Pipeline) if each.compare)
+        changed = [name for name in names if getattr(found, name) != getattr(wanted, name)]
+        problems = [Problem(message=f"its {listing(changed)} {words}", hint="keep this pipeline in Python")]
+    raise pipeline.placed(InvalidPipelineError(pipeline.name, problems))
+
+
+def _comparable(pipeline: Pipeline) -> Pipeline:
+    """Return a pipeline with ids that count its transformations, and without what depends on its file.
+
+    Arguments of Airflow may be other collections and enums of equal values.
+    """
+    numbers = {t.id: number for number, t in enumerate(pipeline.transformations)}
+    transformations = tuple(
+        replace(_counted(t, numbers), id=numbers[t.id], inputs=tuple(numbers[id] for id in t.inputs), declared_at=None)
+        for t in pipeline.transformations
+    )
+    return replace(pipeline, transformations=transformations, artifacts=NO_ARTIFACTS, airflow=NO_ARGUMENTS)
+
+
+def _counted(transformation: Transformation, numbers: dict[int, int]) -> Transformation:
+    """Return a transformation whose selector of partitions, an id as well, is counted among the numbers."""
+    if not isinstance(transformation, PartitionTransformation):
+        return transformation
+    partitioner = transformation.partitioner
+    if not isinstance(partitioner, HashPartitioner | CustomPartitioner | FunctionPartitioner):
+        return transformation
+    selector = numbers.setdefault(partitioner.selector, len(numbers))
+    return replace(transformation, partitioner=replace(partitioner, selector=selector))
 
 
 @dataclass(slots=True)
@@ -316,6 +371,12 @@ def _name(transformation: Transformation) -> str:
     return "union" if isinstance(transformation, UnionTransformation) else "staged"
 
 
+def _unquoted(text: str) -> Scalar:
+    """Return the number or the boolean whose text this is; any other text itself."""
+    value = scalar(text)
+    return text if value is None or as_text(value) != text else value
+
+
 class _Dumper(yaml.SafeDumper):  # type: ignore[misc]  # PyYAML ships no types
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002  # PyYAML's signature
         return True
@@ -327,9 +388,17 @@ def _list(dumper: yaml.SafeDumper, items: Sequence[object]) -> yaml.Node:
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
-    style = "'" if scalar(text) != text else "|" if "\n" in text else None
+    style = '"' if _BREAKS.search(text) else "'" if scalar(text) != text else "|" if "\n" in text else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
+def _number(dumper: yaml.SafeDumper, value: float) -> yaml.Node:
+    text = repr(value)  # PyYAML would write 1.0e+16, and a tag: a float without a point is text in YAML 1.1
+    return dumper.represent_scalar(f"tag:yaml.org,2002:{'float' if '.' in text else 'str'}", text)
+
+
+_BREAKS = re.compile("[\x85\u2028\u2029]")
+"""Characters that YAML reads as the end of a line unless they are escaped."""
 _Dumper.add_representer(str, _text)
+_Dumper.add_representer(float, _number)
 _Dumper.add_representer(list, _list)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from functools import cache, reduce
@@ -18,7 +19,17 @@ from operator import or_
 from types import GenericAlias, NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, PlainValidator, Tag, WithJsonSchema, create_model
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PlainValidator,
+    Tag,
+    WithJsonSchema,
+    create_model,
+)
 from pydantic_core import PydanticCustomError
 
 from graph_compiler.declaration.connectors import OnMisfit, Secret
@@ -29,6 +40,8 @@ from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.operators import OperatorAttributes
 from graph_compiler.declaration.parameters.parameter import Argument, ParameterReference
 from graph_compiler.declaration.streams import DataStream
+from graph_compiler.identifiers import listing
+from graph_compiler.projects.yaml.tree import as_written
 
 _LONGEST = 60
 TAG = "<"
@@ -121,6 +134,9 @@ def _selection(value: object) -> list[str | dict[str, str]]:
     items = value if isinstance(value, list) else [value]
     if not all(isinstance(item, str) or _is_columns(item) for item in items):
         raise refused(f"is {shown_value(value)}", "names of columns, and mappings of names to expressions")
+    counted = Counter(name for item in items for name in (item if isinstance(item, dict) else [str(item)]))
+    if twice := [name for name, count in counted.items() if count > 1]:
+        raise refused(f"it names {listing(twice)} more than once", "each name once")
     return items  # type: ignore[return-value]  # just checked
 
 
@@ -148,7 +164,11 @@ Yes = Literal[True]
 """The value of a call without arguments: `rebalance: true`."""
 FunctionName = Annotated[str, Field(description="A function of an importable module: pipelines.flights:clean")]
 PlainValue = bool | int | float | str
-Cells = list[list[bool | int | float | str | list[bool | int | float | str | None] | None]]
+AsWritten = BeforeValidator(as_written)
+"""Of values that are text in the end: an unquoted 1.10 is `1.10` there, not 1.1."""
+Texts = Annotated[dict[str, PlainValue], AsWritten]
+Items = Annotated[list[bool | int | float | str | None], AsWritten]
+Cells = list[Annotated[list[bool | int | float | str | Items | None], AsWritten]]
 
 
 class SqlFile(Form):
@@ -187,7 +207,8 @@ def either(plain: Any, form: type[Form]) -> Any:
 
 SqlText = either(str, SqlFile)
 SecretText = either(str, SecretForm)
-Options = dict[str, either(PlainValue, SecretForm)]  # type: ignore[misc, valid-type]  # made, not written
+_Option: Any = either(PlainValue, SecretForm)
+Options = Annotated[dict[str, _Option], AsWritten]
 Arguments = dict[str, either(PlainValue, BoundParameter)]  # type: ignore[misc, valid-type]  # the same
 """The keyword arguments of a function."""
 
@@ -206,8 +227,8 @@ PLAIN_TYPES: Mapping[Any, Any] = {
     tuple[str, str]: Pair,
     Mapping[str, str]: Columns,
     Mapping[str, float]: dict[str, float],
-    Mapping[str, str | int | float | bool]: dict[str, PlainValue],
-    Mapping[str, str | int | float | bool | None]: dict[str, PlainValue | None],
+    Mapping[str, str | int | float | bool]: Texts,
+    Mapping[str, str | int | float | bool | None]: Annotated[dict[str, PlainValue | None], AsWritten],
     str | Secret: SecretText,
     SparkOptions: Options,
     Iterable[Sequence[GivenCell]]: Cells,

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from graph_compiler.identifiers import distinct
 from graph_compiler.options.model import PipelineOptions
-from graph_compiler.projects.yaml.forms import Form, Names, PlainValue
+from graph_compiler.projects.yaml.forms import Form, Names, Texts
 from graph_compiler.projects.yaml.run_forms import AirflowForm, ParametersOrModel, ScheduleForm
 from graph_compiler.projects.yaml.vocabulary import Sink, Source, Step
 
@@ -30,7 +30,7 @@ class PipelineSpec(Form):
             description="The run's parameters with their defaults: {{ params.x }} in paths, :x in expressions.",
         ),
     ]
-    config: Annotated[dict[str, PlainValue], Field(default_factory=dict, description="Options under Flink's keys.")]
+    config: Annotated[Texts, Field(default_factory=dict, description="Options under Flink's keys.")]
     sources: Annotated[
         dict[str, Source],
         Field(default_factory=dict, description="Streams by name, and the connectors they are read from."),

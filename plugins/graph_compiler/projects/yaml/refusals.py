@@ -21,7 +21,7 @@ from graph_compiler.identifiers import did_you_mean, listing
 from graph_compiler.projects.yaml.forms import TAG, Form, shown_value
 from graph_compiler.projects.yaml.pipeline_spec import PipelineSpec
 from graph_compiler.projects.yaml.synonyms import key_meant
-from graph_compiler.projects.yaml.tree import MAX_PROBLEMS, Node, node_at, place_of, plain_tree, written_at
+from graph_compiler.projects.yaml.tree import MAX_PROBLEMS, Node, Unclear, node_at, place_of, plain_tree, written_at
 from graph_compiler.projects.yaml.vocabulary import (
     CONNECTORS,
     INLINE_FORMS,
@@ -43,6 +43,7 @@ _KINDS = {
     "model": "a mapping",
 }
 
+_NUMBERS = {_KINDS["int"], _KINDS["float"]}
 _PLAIN = ("string", "int", "float", "bool")
 _MISSING = "is missing"
 _ANY = "text, a number, true or false"
@@ -129,7 +130,9 @@ def _problem(path: KeyPath, errors: list[ErrorDetails], tree: Node, file: str) -
     if kind == "literal_error":
         return _no_choice(path, first, tree, file)
     if kind == "refused":
-        return say(first["msg"], first["ctx"]["allowed"], _of_package(value))
+        allowed_words = first["ctx"]["allowed"]
+        kinds = [_KINDS["string"], *(word for word in _NUMBERS if word in allowed_words)]
+        return say(first["msg"], allowed_words, _of_package(value) or _how_to_write(value, kinds))
     allowed = [_KINDS.get(details["type"].partition("_")[0]) for details in errors]
     words = list(dict.fromkeys(word for word in allowed if word))
     subject = "" if path else "the file "
@@ -256,11 +259,27 @@ def _keys_of(form: type[Form]) -> list[str]:
 
 
 def _hint(value: object, allowed: list[str]) -> str | None:
+    if isinstance(value, Unclear):
+        return _how_to_write(value, allowed)
     if _KINDS["string"] in allowed and isinstance(value, int | float):
         return "write it in quotes"
     if _KINDS["bool"] in allowed and isinstance(value, str):
         return f"{value!r} is text in YAML 1.2"
     return _template_hint(value)
+
+
+def _how_to_write(value: object, allowed: list[str]) -> str | None:
+    """Return the accepted forms of a number whose text is not that of its value, also of one in a list."""
+    items = value if isinstance(value, list) else [value]
+    if (number := next((item for item in items if isinstance(item, Unclear)), None)) is None:
+        return None
+    is_text, plain = _KINDS["string"] in allowed, number.as_number
+    if not _NUMBERS & set(allowed):
+        return "write it in quotes"
+    if plain is None:
+        keeps = "write it in quotes; a parameter with sql_type: DECIMAL(p, s) keeps all its digits"
+        return keeps if is_text else None
+    return f"write {plain}, or '{number.text}' in quotes as text" if is_text else f"write {plain}"
 
 
 def _template_hint(value: object) -> str | None:

@@ -9,17 +9,27 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
-from pydantic import Discriminator, Field, PlainValidator, Tag, WithJsonSchema, create_model
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    PlainValidator,
+    Tag,
+    WithJsonSchema,
+    create_model,
+    model_validator,
+)
 
 from graph_compiler.declaration.dag.airflow_arguments import AirflowArguments, DagArguments, TaskArguments
 from graph_compiler.declaration.dag.schedule import PRESETS, Schedule
 from graph_compiler.declaration.parameters.parameter import JSON_TYPES, Parameter
-from graph_compiler.declaration.parameters.typed_value import TypedValue, json_schema_of
+from graph_compiler.declaration.parameters.typed_value import TypedValue, json_schema_of, sql_type_of
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.errors import FunctionNotImportableError, InvalidPipelineError, Problem
 from graph_compiler.options.durations import format_duration, parse_duration
 from graph_compiler.projects.yaml.forms import TAG, Columns, Form, Names, PlainValue, either, refused, shown_value
 from graph_compiler.projects.yaml.references import find_function, name_of
+from graph_compiler.projects.yaml.tree import as_written, without_other_numbers
 
 PATH = "path"
 """Our own format for a default that is a path: a relative one starts at the project's folder."""
@@ -41,6 +51,14 @@ def _bare_default(value: object) -> object:
     if value is None:
         raise refused("is empty", "a value; for NULL {default: null, sql_type: DATE}")
     return _default(value)
+
+
+def _unambiguous(given: Any) -> Any:
+    """Return a mapping whose numbers are Unclear if their text, which a template has, is not what is written."""
+    if not isinstance(given, dict):
+        return given
+    plain: Any = without_other_numbers(given)
+    return {key: without_other_numbers(value) if isinstance(value, list) else value for key, value in plain.items()}
 
 
 _JSON_VALUE = {"type": ["string", "number", "boolean", "null"]}
@@ -84,6 +102,18 @@ class ParameterForm(Form):
     max_items: int | None = Field(default=None, alias="maxItems")
     unique_items: bool | None = Field(default=None, alias="uniqueItems")
 
+    @model_validator(mode="before")
+    @classmethod
+    def keep_digits(cls, given: Any) -> Any:
+        """Return the keywords, of which the default of a decimal is what is written, and that of others unambiguous."""
+        if not isinstance(given, dict) or "default" not in given:
+            return given
+        kind = sql_type_of(given.get("sql_type")) or ""
+        if kind.removeprefix("ARRAY<").startswith("DECIMAL"):
+            return {**given, "default": as_written(as_written(given)["default"])}  # type: ignore[index]  # a mapping
+        is_number = "sql_type" in given or given.get("type") in ("integer", "number")
+        return given if is_number else {**given, "default": _unambiguous(given)["default"]}
+
     def keywords(self, project: Path) -> dict[str, Any]:
         """Return the written keywords under their names in JSON Schema, with a path as an absolute one."""
         written = self.model_dump(by_alias=True, exclude_unset=True)
@@ -95,10 +125,11 @@ class ParameterForm(Form):
 
 
 ModelName = Annotated[str, Field(description="A pydantic model of an importable module: my_params:FlightsParams")]
-Parameters = dict[str, either(BareDefault, ParameterForm)]  # type: ignore[misc, valid-type]  # made, not written
+_Given: Any = either(BareDefault, ParameterForm)
+Parameters = Annotated[dict[str, _Given], BeforeValidator(_unambiguous)]
 _MAPPING, _MODEL = f"{TAG}parameters>", f"{TAG}model>"
 ParametersOrModel = Annotated[
-    Annotated[Parameters, Tag(_MAPPING)] | Annotated[ModelName, Tag(_MODEL)],  # type: ignore[valid-type]  # the same
+    Annotated[Parameters, Tag(_MAPPING)] | Annotated[ModelName, Tag(_MODEL)],
     Discriminator(lambda value: _MODEL if isinstance(value, str) else _MAPPING),
 ]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
@@ -17,6 +18,7 @@ import yaml
 import yaml.reader
 
 from graph_compiler.errors import InvalidPipelineError, Problem, SourceLocation
+from graph_compiler.options.durations import as_text
 
 Scalar: TypeAlias = str | int | float | bool | None
 
@@ -24,6 +26,8 @@ _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _INT = re.compile(r"[-+]?[0-9]{1,40}")
 _BASED = re.compile(r"0o[0-7]{1,40}|0x[0-9a-fA-F]{1,40}")
+_UNCLEAR = re.compile(r"[-+]?(0[0-9]|[0-9]{41})")
+"""Numbers with zeros before them, and whole numbers that are too long to be one."""
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,3})?")
 
 
@@ -63,13 +67,17 @@ class TextPlace:
 
 @dataclass(slots=True)
 class Node:
-    """A value and its place. `size` counts the nodes below it and itself, `depth` their levels."""
+    """A value and its place. `size` counts the nodes below it and itself, `depth` their levels.
+
+    `text` is how an unquoted scalar is written: `1.10` for 1.1.
+    """
 
     place: TextPlace
     value: Scalar | list[Node] | dict[str, Node]
     keys: dict[str, TextPlace] = field(default_factory=dict)
     size: int = 1
     depth: int = 1
+    text: str | None = None
 
 
 class _Composer:
@@ -137,7 +145,8 @@ class _Composer:
         return node
 
     def _scalar(self, event: yaml.ScalarEvent, place: TextPlace) -> Node:
-        node = Node(place, scalar(event.value) if event.implicit[0] else str(event.value))
+        text = str(event.value)
+        node = Node(place, scalar(text), text=text) if event.implicit[0] else Node(place, text)
         if event.anchor is not None:
             self.anchors[event.anchor] = node
         return node
@@ -246,13 +255,78 @@ def _hint(text: str, place: TextPlace) -> str | None:
     return None
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Unclear:
+    """A number whose value would lose some of its text: the zeros of 007, or digits beyond the 40th."""
+
+    text: str
+    value: int | float
+
+    def __repr__(self) -> str:
+        """Return its text, for messages."""
+        return self.text
+
+    @property
+    def as_number(self) -> str | None:
+        """The same number in the form that is accepted; None if a number cannot hold its digits."""
+        is_exact = isinstance(self.value, int) or Decimal(self.text) == Decimal(str(self.value))
+        return as_text(self.value) if is_exact else None
+
+
+class WrittenMapping(dict[str, object]):
+    """A mapping that keeps how its numbers and booleans are written, where their own text differs."""
+
+    texts: dict[str, str]
+
+
+class WrittenList(list[object]):
+    """A list that keeps the same, by index."""
+
+    texts: dict[int, str]
+
+
 def plain_tree(node: Node) -> object:
-    """Return the value without places: dict, list, text, number, bool or None."""
+    """Return the value without places: dict, list, text, number, bool or None, and Unclear for some numbers."""
     if isinstance(node.value, dict):
-        return {key: plain_tree(value) for key, value in node.value.items()}
+        mapping = WrittenMapping({key: plain_tree(value) for key, value in node.value.items()})
+        mapping.texts = {key: text for key, value in node.value.items() if (text := _other_text(value)) is not None}
+        return mapping
     if isinstance(node.value, list):
-        return [plain_tree(item) for item in node.value]
+        items = WrittenList(plain_tree(item) for item in node.value)
+        items.texts = {at: text for at, item in enumerate(node.value) if (text := _other_text(item)) is not None}
+        return items
+    if node.text is not None and isinstance(node.value, int | float) and _UNCLEAR.match(node.text):
+        return Unclear(node.text, node.value)
     return node.value
+
+
+def _other_text(node: Node) -> str | None:
+    """Return how a number or a boolean is written, None if its value has the same text."""
+    is_plain = not isinstance(node.value, bool | int | float) or node.text == as_text(node.value)
+    return None if is_plain else node.text
+
+
+def as_written(found: object) -> object:
+    """Return a mapping or a list in which numbers and booleans are what is written: for values that are text."""
+    if isinstance(found, WrittenMapping):
+        return {key: found.texts.get(key, value) for key, value in found.items()}
+    if isinstance(found, WrittenList):
+        return [found.texts.get(at, value) for at, value in enumerate(found)]
+    return found
+
+
+def without_other_numbers(found: object) -> object:
+    """Return a mapping or a list in which each number that is not written as its text is Unclear: it may be text."""
+    if isinstance(found, WrittenMapping):
+        return {key: _clear(value, found.texts.get(key)) for key, value in found.items()}
+    if isinstance(found, WrittenList):
+        return [_clear(value, found.texts.get(at)) for at, value in enumerate(found)]
+    return found
+
+
+def _clear(value: object, text: str | None) -> object:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return Unclear(text, value) if is_number and text is not None else value  # type: ignore[arg-type]  # just checked
 
 
 def node_at(node: Node, path: tuple[str | int, ...]) -> Node | None:

@@ -72,8 +72,13 @@ def _text(cell: Cell, field: StructField) -> object:
             f"{type_words(field.dataType)}"
         )
     if isinstance(cell, tuple):
-        return [None if item is None else str(item) for item in cell]
-    return None if cell is None else str(cell)
+        return [None if item is None else _plain_text(item) for item in cell]
+    return None if cell is None else _plain_text(cell)
+
+
+def _plain_text(value: object) -> str:
+    """Return the text that Spark's cast has for a boolean, and Python's for any other value."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @read.register

@@ -215,7 +215,7 @@ def _(connector: Csv, spark: SparkSession) -> StructType:
 
 @_sampled.register
 def _(connector: Json, spark: SparkSession) -> StructType:
-    if dict(connector.spark_options()).get("multiLine", "false") == "true":
+    if str(dict(connector.spark_options()).get("multiLine")).lower() == "true":
         return _inferred(connector, spark)
     options = reveal_all(connector.spark_options())
     return spark.read.options(**options).json(_first_lines(connector.paths, spark)).schema
