@@ -1882,6 +1882,6 @@ FAULTS = (
         209,
         "the times of an interval join may be texts, which Spark compares as such",
         ("require_time", "if not isinstance(kind, DateType | TimestampType | TimestampNTZType):", "if False:"),
-        found_by="spark/columns/test_common_types.py::test_an_interval_join_is_of_times",
+        found_by="spark/columns/test_common_types.py::test_a_time_is_neither_a_text_nor_a_number",
     ),
 )

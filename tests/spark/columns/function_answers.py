@@ -35,7 +35,7 @@ LITERALS = {
     "TIMESTAMP": "TIMESTAMP_LTZ'2026-01-01 00:00:00'",
     "TIMESTAMP_NTZ": "TIMESTAMP_NTZ'2026-01-01 00:00:00'",
 }
-OTHER_LITERALS = {"INT": "3", "BIGINT": "3L", "DOUBLE": "3.0D", "DECIMAL(10,2)": "3.00BD", "STRING": "'b'"}
+OTHER_LITERALS = {"INT": "3", "BIGINT": "3L", "DOUBLE": "3.5D", "DECIMAL(10,2)": "33345678.75BD", "STRING": "'b'"}
 """Values for which a function may give another type, although it takes the same types: `round(1.5, 3)`."""
 NESTED: Mapping[str, Sequence[str]] = {
     "T": ("STRUCT<a: INT>", "STRUCT<k: STRING, v: INT>", "STRUCT<start: TIMESTAMP, end: TIMESTAMP>"),

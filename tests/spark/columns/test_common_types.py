@@ -17,6 +17,7 @@ from pyspark.sql.types import DataType, DecimalType, StructType
 from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment, Values
 from graph_compiler.deployment.documents.report import ThrowableType
 from graph_compiler.spark_runtime.columns.exact_casts import share_a_type
+from graph_compiler.spark_runtime.operators.columns import ColumnsError, require_time
 from tests.spark.conftest import RunPipeline
 
 pytestmark = [pytest.mark.spark, pytest.mark.ci]
@@ -269,6 +270,12 @@ def test_an_interval_join_is_of_times(times: str, run_pipeline: RunPipeline, tmp
     assert report.failure is not None
     assert report.failure.message.startswith("its time 't' of the left side is ")
     assert "allowed: DATE, TIMESTAMP and TIMESTAMP_NTZ" in report.failure.message
+
+
+@pytest.mark.parametrize("value", ["'2024-01-01T10:00:00Z'", "1704103200"])
+def test_a_time_is_neither_a_text_nor_a_number(value: str, spark: SparkSession) -> None:
+    with pytest.raises(ColumnsError, match="its time 'T' of the left side is"):
+        require_time(spark.range(1).selectExpr(f"{value} AS t"), "T", "the left side")
 
 
 def test_all_columns_that_change_are_named_with_their_casts(run_pipeline: RunPipeline, tmp_path: Path) -> None:
