@@ -175,7 +175,8 @@ class Ledger:
                 raise PublicationError(
                     f"the last publication to its target {target} cannot be read, and {ids} of another group of this "
                     f"Dag run may have made it: this sink would replace those rows\n  found: {error.path} {error.why}\n"
-                    f"  hint: {_OWN_PLACE}. If the target has no files or rows of {ids}: {commands}"
+                    f"  hint: {_OWN_PLACE}. If no driver of it runs, and the target has no files or rows of {ids}: "
+                    f"{commands}"
                 ) from None
             return
         if last != mine and (last.dag_id, last.run_id) == (mine.dag_id, mine.run_id):
@@ -273,17 +274,25 @@ class Ledger:
         """Record that it is done, and by which commit of a table, if that is known.
 
         The records of old batches of its stream are folded. Raises PublicationConflictError if it was given up since
-        its record is unreadable.
+        its record is unreadable, PublicationError if it was given up although that can be read: a retry could double
+        its rows.
         """
         key = self.layout.done(publication.target, publication.number)
         if self.store.put_if_absent(key, done_by(commit)):
             self._fold(publication)
             return
-        if ending(self.store, key) is Ending.GIVEN_UP and not self.records.holds(publication):
+        if ending(self.store, key) is not Ending.GIVEN_UP:
+            return
+        if not self.records.holds(publication):
             raise PublicationConflictError(
                 f"the record of what this execution decided to publish to {publication.target} cannot be read any "
                 "more, and others have given it up"
             )
+        raise PublicationError(
+            f"what execution {publication.execution_id} decided to publish to {publication.target} was carried out, "
+            f"and was given up meanwhile: a retry would not know of its rows\n  found: {GIVEN_UP.decode()} in {key}\n"
+            f"  hint: if its rows are in the target: echo '{{}}' > '{key}'; then clear the task"
+        )
 
     def _fold(self, publication: Publication) -> None:
         """Fold what a stream has published long ago, once in a while; what cannot be folded is left to later."""
@@ -365,7 +374,8 @@ class Ledger:
             raise PublicationError(
                 f"a publication to {target} cannot be read, and {listing(ids)} of this run may have made it: what is "
                 f"written now could double its rows\n  found: {error.path} {error.why}\n"
-                f"  hint: remove files or rows of {listing(ids)} from the target, if there are any; then: {commands}"
+                f"  hint: when no driver of {listing(ids)} runs, remove its files or rows from the target, if there "
+                f"are any; then: {commands}"
             )
 
     def _is_of_this_run(self, document: Mapping[str, object]) -> bool:

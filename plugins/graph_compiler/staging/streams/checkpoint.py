@@ -134,7 +134,8 @@ class KnownStream:
                     f"batch {number} is decided for {each.target}, and not carried out: a part of its rows may "
                     "be there, and would be there twice when they are read again\n"
                     f"  allowed: a stream whose batches are carried out\n  hint: run '{self.layout.owner}' once more. "
-                    f"If no run can do it, remove its rows from the target: echo '{GIVEN_UP.decode()}' > '{done}'"
+                    "If no run can do it, and no driver of it runs, remove its rows from the target: "
+                    f"echo '{GIVEN_UP.decode()}' > '{done}'"
                 )
 
     def reset(self, store: StagingStore) -> None:
