@@ -25,6 +25,7 @@ from graph_compiler.staging.publications.folded_batches import (
 from graph_compiler.staging.publications.publications import GIVEN_UP, Ending, Publication, ending, markers_in
 from graph_compiler.staging.store.read_document import decode_object, get_document
 from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.stores.known_stores import putting
 
 GONE = "is gone"
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
@@ -137,7 +138,7 @@ class LedgerRecords:
             if ending(self.store, done) is Ending.OPEN:  # a record of an end must not be replaced
                 otherwise = (
                     "give it up, if no driver of it runs and nothing of it is in the target: "
-                    f"echo '{GIVEN_UP.decode()}' > '{done}'"
+                    f"{putting(GIVEN_UP.decode(), done)}"
                 )
         return OtherVersionError(self.layout.intent(target, number), why, otherwise)
 

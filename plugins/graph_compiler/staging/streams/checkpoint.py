@@ -37,7 +37,7 @@ from graph_compiler.staging.store.numbered_documents import numbered, numbers_in
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_beside
-from graph_compiler.stores.known_stores import kind_of_place
+from graph_compiler.stores.known_stores import kind_of_place, putting
 
 MOST_BYTES = 1 << 30
 """The most that is read of a file of a checkpoint."""
@@ -135,7 +135,7 @@ class KnownStream:
                     "be there, and would be there twice when they are read again\n"
                     f"  allowed: a stream whose batches are carried out\n  hint: run '{self.layout.owner}' once more. "
                     "If no run can do it, and no driver of it runs, remove its rows from the target: "
-                    f"echo '{GIVEN_UP.decode()}' > '{done}'"
+                    f"{putting(GIVEN_UP.decode(), done)}"
                 )
 
     def reset(self, store: StagingStore) -> None:
