@@ -297,6 +297,27 @@ def test_a_run_is_started_once_though_the_connection_breaks(server: Server, tmp_
     assert server.paths.count("POST /api/v2/dags/sales/dagRuns") == 1
 
 
+@pytest.mark.parametrize("answer", [None, (502, {"detail": "bad gateway"})], ids=["broken", "502"])
+def test_tasks_are_cleared_once_though_the_answer_is_lost(answer: Reply | None, server: Server, tmp_path: Path) -> None:
+    """Asked again at once, Airflow would refuse with 409, or clear tasks that have failed again since."""
+    run, clear = "/api/v2/dags/sales/dagRuns/r", "POST /api/v2/dags/sales/clearTaskInstances"
+    states = ["failed"]
+
+    def cleared(_: Any) -> Reply | None:
+        states.append("queued")
+        return answer
+
+    server.replies = {
+        f"GET {run}": lambda _: (200, {**RUN, "dag_run_id": "r", "state": states[-1]}),
+        f"GET {run}/taskInstances": (200, {"task_instances": [{**TASK, "state": "failed"}], "total_entries": 1}),
+        clear: cleared,
+    }
+    client = RunClient(end_of(server), staging_root=str(tmp_path), pause=lambda _: None)
+    assert len(client.resume("sales", "r")) == 1
+    look = [f"GET {run}", f"GET {run}/taskInstances"]
+    assert server.paths == [*look, clear, *look]
+
+
 @pytest.mark.parametrize("reply", [b"<html>", {"detail": 1}, {**RUN, "dag_run_id": "r", "state": "exploded"}], ids=str)
 def test_another_server_is_reported(reply: Any, server: Server) -> None:
     run = "/api/v2/dags/sales/dagRuns/r"

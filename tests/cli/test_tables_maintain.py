@@ -76,6 +76,7 @@ def maintain(*words: str) -> Result:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["shop", "--older-than", "30"], "--older-than is '30'\n  allowed: a whole number and one of"),
         (["shop", "--older-than", "soon"], "--older-than is 'soon'\n  allowed: a whole number and one of"),
         (["shop", "--older-than", "6 d"], "--older-than is '6 d', and /lake/2013-01-01/sold is a table of Delta Lake"),
         (["shop", "--older-than", "167 h"], "allowed: 7 d and more, as Delta's own check of VACUUM"),

@@ -161,6 +161,11 @@ def test_path_parameters_are_relative_to_the_folder_that_holds_pipelines(tmp_pat
     assert dict(found.params) == {"a": str(tmp_path / "data/x"), "b": "/data/x", "c": "s3://x", "d": "data/x"}
 
 
+def test_an_interval_without_a_unit_is_refused() -> None:
+    with pytest.raises(InvalidPipelineError, match="allowed: a whole number and d, h, min, s or ms: 15 min"):
+        parse_pipeline('name: p\nschedule: {every: "15", start: 2013-01-01}\n' + BODY, "p.yaml")
+
+
 def test_every_problem_is_reported_with_its_place() -> None:
     text = """name: p
 tags: {a: b}

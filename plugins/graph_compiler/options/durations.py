@@ -21,18 +21,25 @@ _UNITS: Mapping[str, timedelta] = {
     "": timedelta(milliseconds=1),
 }
 _DURATION = re.compile(r"(\d+)\s*([a-z]*)")
+_ALLOWED = f"allowed: a whole number and one of {', '.join(filter(None, _UNITS))}, as in '10 s'"
 
 
 def parse_duration(text: object) -> timedelta:
     """Return the duration of a text; a number without a unit is milliseconds. Raises ValueError for anything else."""
     found = _DURATION.fullmatch(str(text).strip().lower())
     if found is None or found[2] not in _UNITS:
-        units = ", ".join(unit for unit in _UNITS if unit)
-        raise ValueError(f"allowed: a whole number and one of {units}, as in '10 s'")
+        raise ValueError(_ALLOWED)
     try:
         return int(found[1]) * _UNITS[found[2]]
     except (OverflowError, ValueError):  # the second is raised for a number of thousands of digits
         raise ValueError(f"allowed: at most {timedelta.max.days} d") from None
+
+
+def parse_duration_with_unit(text: str) -> timedelta:
+    """Return the duration of a text that has a unit: what people type is rarely milliseconds. Raises ValueError."""
+    if text.strip().isdecimal():
+        raise ValueError(_ALLOWED)
+    return parse_duration(text)
 
 
 def format_duration(duration: timedelta) -> str:

@@ -96,7 +96,10 @@ class RestEnd:
         self._call("PATCH", _run(dag_id, run_id), {"state": "failed"})
 
     def clear(self, dag_id: str, run_id: str, tasks: Sequence[TaskStatus]) -> None:
-        """Let exactly these tasks of a run run again, and the run continue; refused with 409 if one of them runs."""
+        """Let exactly these tasks of a run run again, and the run continue, in one request.
+
+        Refused with 409 if one of them runs.
+        """
         body = {
             "dry_run": False,
             "dag_run_id": run_id,
@@ -107,7 +110,7 @@ class RestEnd:
             "reset_dag_runs": True,
             "prevent_running_task": True,
         }
-        self._call("POST", f"{_dag(dag_id)}/clearTaskInstances", body)
+        self._call("POST", f"{_dag(dag_id)}/clearTaskInstances", body, tries=1)
 
     def has_scheduler(self) -> bool:
         """Whether a scheduler is alive."""
@@ -149,7 +152,7 @@ class RestEnd:
         params: Mapping[str, Any] | None = None,
         tries: int = _TRIES,
     ) -> Any:
-        """Call, again if there is no answer: all but one request may be repeated."""
+        """Call, again if there is no answer: requests that would start a run or tasks a second time have one try."""
         for left in reversed(range(tries)):
             try:
                 return self._once(method, path, body, params)

@@ -37,4 +37,5 @@ HDFS = StoreKind(
     default_port=":8020",
     names=DatasetNames.PATH,
     connection_type="webhdfs",
+    put_command="hdfs dfs -put -f - hdfs:{}",
 )

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from shlex import quote
 
 from graph_compiler.errors import ExtensionError
 from graph_compiler.extensions import find_value, registered_values
@@ -37,6 +38,17 @@ def kind_of_place(place: str) -> StoreKind | None:
     """Return the store that a place is in, `scheme://…`; None for a place on a disk, and for any other."""
     found = _AUTHORITY.match(place)
     return None if found is None else store_kind(found[1])
+
+
+def putting(text: str, *places: str) -> str:
+    """Return how a person puts a text in place of what is at some places of one store: commands, or a sentence."""
+    kind = kind_of_place(places[0])
+    if kind is None:
+        return " && ".join(f"echo {quote(text)} > {quote(place)}" for place in places)
+    if kind.put_command is None:
+        return f"put the text {text} into {' and into '.join(places)}"
+    paths = (quote(place.removeprefix(f"{kind.scheme}:")) for place in places)
+    return " && ".join(f"echo {quote(text)} | {kind.put_command.format(path)}" for path in paths)
 
 
 def kind_by_any_name(scheme: str) -> StoreKind | None:

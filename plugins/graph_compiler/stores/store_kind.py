@@ -120,5 +120,7 @@ class StoreKind:
     """Whether the connection of a staging root on a disk is for this store: that of targets and sources."""
     key_settings: tuple[tuple[str, str], ...] = ()
     """Variables with the keys of the driver's process, and the settings with which executors get them."""
+    put_command: str | None = None
+    """A shell command that puts its input in place of what is at `{}`, which is a place without scheme and colon."""
     no_key_settings: tuple[str, ...] = ()
     """Settings of a deployment that decides itself how executors reach the store."""

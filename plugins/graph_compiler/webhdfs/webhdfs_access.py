@@ -82,7 +82,7 @@ def _why_unfit(connection: StoreConnection, hosts: tuple[str, ...]) -> str | Non
         "has no host": not hosts,
         "has a password: HDFS with Kerberos, or behind a gateway, has not been tried": connection.password,
         f"has {', '.join(unknown)} in its extra": unknown,
-        f"has use_ssl {tls!r}, which is neither true nor false": tls not in (True, False),
+        f"has use_ssl {tls!r}, which is neither true nor false": not isinstance(tls, bool),
         "has a verify that is not a file: certificates are always checked": verify is not True
         and not isinstance(verify, str),
     }

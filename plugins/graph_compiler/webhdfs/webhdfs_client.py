@@ -3,7 +3,8 @@
     status, list, rename, make_folder, delete    one request to the NameNode
     create, read, checksum                       one to the NameNode, which answers where, and one to a DataNode
 
-No request is repeated here. If a NameNode is standby, or does not answer, the next one is asked.
+No request is repeated here. If a NameNode is standby, or cannot be reached, the next one is asked, and later ones begin
+with the one that has answered. Once a request is sent, it may be carried out: without an answer, it fails.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import errno
 import json
 import ssl
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
@@ -23,6 +24,7 @@ from graph_compiler.stores.hdfs import HDFS
 from graph_compiler.webhdfs.webhdfs_access import HdfsAccess
 
 _SECONDS = 60
+_SECONDS_TO_CONNECT = 20
 _NUMBERS = {
     "FileNotFoundException": errno.ENOENT,
     "FileAlreadyExistsException": errno.EEXIST,
@@ -105,14 +107,20 @@ class WebHdfsClient:
         address = f"/webhdfs/v1{quote(self._path(key))}?{query}"
         *others, last = self._hosts
         for host in others:
-            try:
+            with suppress(ConnectionError):
                 answer = self._sent(self._authority(host), method, address, None, key)
-            except ConnectionRefusedError:
-                continue
-            if _exception(answer)[0] not in _STANDBY:
-                return self._document(key, answer)
+                if _exception(answer)[0] not in _STANDBY:
+                    self._begin_with(host)
+                    return self._document(key, answer)
         answer = self._sent(self._authority(last), method, address, None, key)
+        if _exception(answer)[0] not in _STANDBY:
+            self._begin_with(last)
         return self._document(key, answer)
+
+    def _begin_with(self, host: str) -> None:
+        """Ask a host first from now on: each request to one that is down would wait."""
+        if host != self._hosts[0]:
+            self._hosts = (host, *(each for each in self._hosts if each != host))
 
     def _document(self, key: str, answer: _Answer) -> Any:
         body = self._checked(key, answer).body
@@ -130,22 +138,24 @@ class WebHdfsClient:
         raise OSError(_NUMBERS.get(name, errno.EIO), said.splitlines()[0][:500], key)
 
     def _sent(self, authority: str, method: str, address: str, content: bytes | None, key: str) -> _Answer:
-        """Send one request; raises OSError if it is not answered."""
+        """Send one request; raises OSError if it is not answered, ConnectionError if it was not sent."""
         if self._tls is None:
-            connection = HTTPConnection(authority, timeout=_SECONDS)
+            connection = HTTPConnection(authority, timeout=_SECONDS_TO_CONNECT)
         else:
-            connection = HTTPSConnection(authority, timeout=_SECONDS, context=self._tls)
+            connection = HTTPSConnection(authority, timeout=_SECONDS_TO_CONNECT, context=self._tls)
         headers = {} if content is None else {"Content-Type": "application/octet-stream"}
         with closing(connection):
             try:
+                connection.connect()
+            except (HTTPException, OSError) as error:
+                raise ConnectionError(errno.EIO, f"{authority} cannot be reached: {_words(error)}", key) from error
+            try:
+                connection.sock.settimeout(_SECONDS)
                 connection.request(method, address, content, headers)
                 found = connection.getresponse()
                 return _Answer(found.status, found.read())
-            except ConnectionRefusedError as error:
-                raise ConnectionRefusedError(error.errno, f"{authority} refuses connections", key) from error
             except (HTTPException, OSError) as error:
-                words = str(error) or type(error).__name__
-                raise OSError(errno.EIO, f"{authority} does not answer: {words}", key) from error
+                raise OSError(errno.EIO, f"{authority} does not answer: {_words(error)}", key) from error
 
     def _authority(self, host: str) -> str:
         return f"{host}:{self._access.http_port}"
@@ -162,6 +172,10 @@ def _status(found: Mapping[str, Any]) -> HdfsStatus:
         written=found["modificationTime"] / 1000,
         id=found["fileId"],
     )
+
+
+def _words(error: Exception) -> str:
+    return str(error) or type(error).__name__
 
 
 def _exception(answer: _Answer) -> tuple[str, str]:

@@ -1,9 +1,13 @@
 """A run's folder in a store that cannot rename it: what is removed first, and what an interruption leaves."""
 
+import json
 from dataclasses import replace
+
+import pytest
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.wire import to_wire
 from graph_compiler.identifiers import RegionId
 from graph_compiler.staging.gc.collection import Collection, Removal, Waste
 from graph_compiler.staging.gc.removal import remove
@@ -66,4 +70,27 @@ def test_the_next_collection_finds_what_an_interrupted_one_left() -> None:
     assert [run.identity for run in survey(store, ROOT).runs] == [LAYOUT.identity]
     store.left = 1_000
     assert len(list(remove(store, removal_of(store), ROOT))) == 1
+    assert store.content == {}
+
+
+IN_A_GROUP = RunIdentity(dag_id="nightly", group_path="g", pipeline="flights", run_id="r", map_index=3)
+
+
+@pytest.mark.parametrize("left", range(1, 5))
+def test_a_run_whose_folder_has_a_digest_is_found_without_its_marker(left: int) -> None:
+    """Its name does not say which run it is: a descriptor does, until nothing else is left."""
+    store, layout = Bucket(), StagingLayout(root=ROOT, identity=IN_A_GROUP)
+    identity = json.dumps({"identity": to_wire(IN_A_GROUP)}).encode()
+    store.put(layout.marker, identity)
+    store.put(f"{layout.run}/data/d/epoch-0-e/part-0.parquet", b"rows")
+    store.put(layout.descriptor(RegionId("late"), "e"), b"{")
+    store.put(layout.descriptor(RegionId("early"), "e"), identity)
+    for allowed in (left, 1_000):
+        store.left = allowed
+        (run,) = survey(store, ROOT).runs
+        assert run.identity == IN_A_GROUP
+        removal = Removal(waste=Waste.RUN, path=run.path, bytes=0, run=run.identity, changed=run.changed)
+        list(remove(store, Collection(removals=(removal,), tables=(), kept=()), ROOT))
+        if not store.content:
+            break
     assert store.content == {}

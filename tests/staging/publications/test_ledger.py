@@ -1,5 +1,6 @@
 """Which run the publications of a target belong to, and what happens to unfinished ones; without Spark."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -384,6 +385,58 @@ def test_an_intent_of_another_version_is_refused_and_never_given_up(ledger: Ledg
     for _ in range(2):
         with pytest.raises(OtherVersionError, match="use the version that wrote it"):
             settle(ledger, target)
+
+
+def of_a_newer_version(ledger: Ledger, target: Path, number: int) -> None:
+    key = Path(ledger.layout.intent(str(target), number))
+    key.write_text(json.dumps(json.loads(key.read_text()) | {"added_since": 1}))
+
+
+def test_the_end_of_a_publication_of_another_version_is_never_replaced(ledger: Ledger, target: Path) -> None:
+    publish(ledger, target, "first")
+    of_a_newer_version(ledger, target, 0)
+    done = Path(ledger.layout.done(str(target), 0))
+    for content in (done.read_text(), '{"given_'):
+        done.write_text(content)
+        with pytest.raises((OtherVersionError, DamagedDocumentError)) as raised:
+            own(ledger, target, SINK)
+        assert "give it up" not in str(raised.value)
+
+
+def test_an_open_publication_of_another_version_can_be_given_up_under_a_condition(ledger: Ledger, target: Path) -> None:
+    decided(ledger, target, "first")
+    of_a_newer_version(ledger, target, 0)
+    with pytest.raises(OtherVersionError, match="if no driver of it runs and nothing of it is in the target") as raised:
+        settle(ledger, target)
+    subprocess.run(str(raised.value).partition("in the target: ")[2], shell=True, check=True)
+    assert settle(ledger, target) == 1
+    assert own(ledger, target, SINK) == []
+
+
+def test_rows_of_what_was_given_up_meanwhile_are_no_success(ledger: Ledger, target: Path) -> None:
+    """A task that succeeds, or is retried by itself, would leave rows that no later attempt knows."""
+    intent = decided(ledger, target, "slow")
+    carry_out(on_disk(intent))
+    ledger.give_up(intent)
+    with pytest.raises(PublicationError, match="was given up meanwhile") as raised:
+        ledger.finish(intent)
+    assert not isinstance(raised.value, PublicationConflictError)
+    subprocess.run(str(raised.value).partition("in the target: ")[2].partition(";")[0], shell=True, check=True)
+    ledger.finish(intent)
+    assert own(ledger, target, SINK) == ["slow"]
+
+
+@pytest.mark.parametrize("is_ended", [False, True])
+def test_what_takes_an_attempt_away_says_that_no_driver_of_it_may_run(
+    ledger: Ledger, target: Path, is_ended: bool
+) -> None:
+    folder = record(ledger, target, "first")
+    if is_ended:
+        (folder / OUTCOME).write_text("{}")
+    decided(ledger, target, "first")
+    damage(ledger, target, 0, b"")
+    with pytest.raises(PublicationError, match="hint: when no driver of first runs, remove"):
+        settle(ledger, target)
 
 
 def test_an_unreadable_end_is_not_a_success(ledger: Ledger, target: Path) -> None:

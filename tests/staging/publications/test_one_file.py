@@ -15,14 +15,21 @@ from hypothesis import strategies as st
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
 from graph_compiler.staging.publications import files_on_disk
-from graph_compiler.staging.publications.carrier import RenamedFile, TargetFiles, UploadedFile, carry_out, steps
+from graph_compiler.staging.publications.carrier import (
+    RenamedFile,
+    TargetFiles,
+    UploadedFile,
+    carry_out,
+    files_document,
+    steps,
+)
 from graph_compiler.staging.publications.files_on_disk import FileOnDisk
 from graph_compiler.staging.publications.ledger import Ledger, is_in_place
 from graph_compiler.staging.publications.preparations import beside_in_store
 from graph_compiler.staging.publications.publications import Intent, NewFile
-from graph_compiler.staging.store.deferred_files import DeferredFile
 from graph_compiler.staging.store.hdfs_store import HdfsStore
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -116,19 +123,18 @@ def hdfs(_: Path) -> Iterator[World]:
 def bucket(_: Path) -> Iterator[World]:
     server, folder = Bucket(), "s3a://lake/out"
     store = BucketClient(server, Line((), [], Process(lambda: None)))
-    uploads: dict[str, DeferredFile] = {}
 
     def made(execution: str, content: bytes) -> TargetFiles:
         prepared = beside_in_store(f"{folder}/{NAME}", execution)
         store.put(f"{prepared}/aside/part-0", content)
         id, upload = store.defer_copy(f"{prepared}/aside/part-0", f"{folder}/{NAME}", "writing")
         store.delete(prepared)
-        uploads[execution] = upload
         file = NewFile(id=id, upload=upload)
+        store.put(files_document(prepared), to_json(file).encode())
         return UploadedFile(intent_of(f"{folder}/{NAME}", prepared, execution, file), store)
 
     store.put(f"{folder}/other.csv", BESIDE)
-    yield World(store, folder, made, lambda execution: store.abort([uploads[execution]]))
+    yield World(store, folder, made, lambda execution: store.delete(beside_in_store(f"{folder}/{NAME}", execution)))
 
 
 Place = Callable[[Path], AbstractContextManager[World]]
@@ -246,6 +252,19 @@ def test_what_is_given_up_never_appears_later(place: Place, tmp_path: Path) -> N
         carry_out(world.made("e2", LATER))
         assert ends(sleeps) == "given up"
         assert world.seen() == LATER
+
+
+@PLACES
+def test_a_file_whose_prepared_folder_is_removed_is_given_up(place: Place, tmp_path: Path) -> None:
+    """It is what the message of a pending publication says."""
+    with place(tmp_path) as world:
+        carry_out(world.made("e0", OLD))
+        files = world.made("e1", NEW)
+        assert f"To give it up, remove {files.intent.prepared}" in str(files.intent.pending("disk full"))
+        world.store.delete(files.intent.prepared)
+        assert ends(steps(files, "next")) == "given up"
+        assert world.seen() == OLD
+        assert world.beside() == {"other.csv"}
 
 
 @PLACES

@@ -49,6 +49,7 @@ def test_what_a_connection_says(fields: dict[str, Any], access: HdfsAccess, port
         ({"password": "p"}, "has a password: HDFS with Kerberos, or behind a gateway, has not been tried"),
         ({"extra": {"principal": "x"}}, "has principal in its extra"),
         ({"extra": {"use_ssl": "yes"}}, "has use_ssl 'yes', which is neither true nor false"),
+        ({"extra": {"use_ssl": 1}}, "has use_ssl 1, which is neither true nor false"),
         ({"extra": {"verify": False}}, "has a verify that is not a file"),
     ],
 )

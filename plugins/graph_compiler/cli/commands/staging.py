@@ -17,7 +17,7 @@ from graph_compiler.cli.running.airflow_answers import ask_airflow
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.staging_view import collection_json, list_json, run_json, show_collection, show_list, show_run
 from graph_compiler.errors import ParameterError
-from graph_compiler.options.durations import parse_duration
+from graph_compiler.options.durations import parse_duration_with_unit
 from graph_compiler.staging.attempts.attempts import find_run
 from graph_compiler.staging.gc.collection import Policy, collect
 from graph_compiler.staging.gc.liveness import MINIMUM_SILENCE
@@ -116,7 +116,7 @@ def _seconds(text: str | None, silence: str | None) -> float | None:
     if text is None:
         return None
     try:
-        seconds = parse_duration(text).total_seconds()
+        seconds = parse_duration_with_unit(text).total_seconds()
     except ValueError as error:
         raise ParameterError(f"--older-than is '{text}'\n  {error}") from None
     if silence is not None and seconds < MINIMUM_SILENCE:

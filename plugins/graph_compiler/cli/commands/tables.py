@@ -37,7 +37,7 @@ from graph_compiler.deployment.documents.table_maintenance import (
 from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.errors import GraphCompilerError, InvalidPipelineError, ParameterError
 from graph_compiler.identifiers import listing, size_words
-from graph_compiler.options.durations import parse_duration
+from graph_compiler.options.durations import parse_duration_with_unit
 from graph_compiler.staging.attempts.artifact_copies import put_artifacts
 from graph_compiler.staging.gc.survey import survey
 from graph_compiler.staging.store.stores import store_of
@@ -108,7 +108,7 @@ def maintain(
 
 def _seconds(text: str) -> float:
     try:
-        return parse_duration(text).total_seconds()
+        return parse_duration_with_unit(text).total_seconds()
     except ValueError as error:
         raise ParameterError(f"--older-than is '{text}'\n  {error}") from None
 

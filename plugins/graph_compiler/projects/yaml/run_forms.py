@@ -26,7 +26,7 @@ from graph_compiler.declaration.parameters.parameter import JSON_TYPES, Paramete
 from graph_compiler.declaration.parameters.typed_value import TypedValue, json_schema_of, sql_type_of
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.errors import FunctionNotImportableError, InvalidPipelineError, Problem
-from graph_compiler.options.durations import format_duration, parse_duration
+from graph_compiler.options.durations import format_duration, parse_duration_with_unit
 from graph_compiler.projects.yaml.forms import TAG, Columns, Form, Names, PlainValue, either, refused, shown_value
 from graph_compiler.projects.yaml.references import find_function, name_of
 from graph_compiler.projects.yaml.tree import as_written, without_other_numbers
@@ -153,7 +153,8 @@ def _moment(text: str) -> date | datetime:
 _WHEN = "a day or a time, as 2026-01-01 or 2026-01-01T06:00"
 _TEXT = WithJsonSchema({"type": "string"})
 Moment = Annotated[date | datetime, _reading(_moment, _WHEN), _TEXT]
-Interval = Annotated[timedelta, _reading(parse_duration, "a whole number and d, h, min, s or ms: 15 min"), _TEXT]
+_LONG = "a whole number and d, h, min, s or ms: 15 min"
+Interval = Annotated[timedelta, _reading(parse_duration_with_unit, _LONG), _TEXT]
 
 
 class ScheduleForm(Form):

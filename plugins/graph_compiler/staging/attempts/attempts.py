@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from graph_compiler.declaration.retention import HISTORY_SIZE
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.run_identity import RunIdentity, with_identity
-from graph_compiler.deployment.documents.staging_layout import MARKER, StagingLayout
+from graph_compiler.deployment.documents.staging_layout import DESCRIPTOR, MARKER, TASKS, StagingLayout
+from graph_compiler.deployment.documents.wire import Json
 from graph_compiler.errors import DamagedDocumentError, GraphCompilerError, OtherVersionError
 from graph_compiler.identifiers import RegionId, TaskName, listing, name_of_segment, path_segment
 from graph_compiler.staging.attempts.attempt import Attempt, read_attempt
@@ -38,18 +39,27 @@ def find_run(store: StagingStore, layout: StagingLayout) -> None:
 
 
 def identity_of(store: StagingStore, run: str) -> RunIdentity | None:
-    """Return the run of a folder, None if neither its name nor the record in it identifies one.
+    """Return the run of a folder, None if neither its name nor a document in it identifies one.
 
     Raises OSError.
     """
     _, folder, name = run.rsplit("/", 2)
     if (known := RunIdentity.of_folder(folder, name)) is not None:
         return known
-    try:
-        marker = decode_object(store.get(f"{run}/{MARKER}") or b"", f"{run}/{MARKER}")
-    except DamagedDocumentError:
-        return None
-    return RunIdentity.of_folder(folder, name, with_identity(marker).get("identity"))
+    return next(filter(None, (RunIdentity.of_folder(folder, name, each) for each in _recorded(store, run))), None)
+
+
+def _recorded(store: StagingStore, run: str) -> Iterator[Json]:
+    """Yield the identities in the documents of a run: its marker, or its descriptors if it has none.
+
+    Where folders are not renamed, `gc` removes the marker first.
+    """
+    keys = [f"{run}/{MARKER}"]
+    if not store.is_there(keys[0]):
+        keys = [file.key for file in store.files(f"{run}/{TASKS}") if file.key.endswith(f"/{DESCRIPTOR}")]
+    for key in keys:
+        with suppress(DamagedDocumentError):
+            yield with_identity(decode_object(store.get(key) or b"", key)).get("identity")
 
 
 def regions_of(store: StagingStore, layout: StagingLayout) -> tuple[RegionId, ...]:

@@ -250,11 +250,16 @@ class UploadedFiles(TargetFiles):
 
 
 class UploadedFile(OneFile, UploadedFiles):
-    """One file in a store of objects: its upload replaces the old object when it is completed, and only once."""
+    """One file in a store of objects: its upload replaces the old object when it is completed, and only once.
+
+    The intent has the upload; without the document in the execution's folder, it is not completed either.
+    """
 
     def bring_in(self, carrier: str) -> Iterator[None]:  # noqa: ARG002  # nothing is claimed
+        is_prepared = self.store.is_there(files_document(self.intent.prepared))
         yield
-        self.store.complete(self._uploads)
+        if is_prepared:
+            self.store.complete(self._uploads)
         yield
 
     def stop(self, names: Sequence[str]) -> Set[str]:  # noqa: ARG002  # there is one

@@ -48,6 +48,7 @@ from graph_compiler.staging.publications.publications import (
 )
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_beside
+from graph_compiler.stores.known_stores import putting
 
 LOG = program_log.logger(__name__)
 
@@ -171,11 +172,12 @@ class Ledger:
             explained = self.records.explained(target, before)
             if found := unexplained_attempts.of_dag_run(self.store, self.layout, target, explained):
                 ids = listing([attempt.execution_id for attempt in found])
-                commands = " && ".join(attempt.way_out for attempt in found)
+                commands = unexplained_attempts.way_out(found)
                 raise PublicationError(
                     f"the last publication to its target {target} cannot be read, and {ids} of another group of this "
                     f"Dag run may have made it: this sink would replace those rows\n  found: {error.path} {error.why}\n"
-                    f"  hint: {_OWN_PLACE}. If the target has no files or rows of {ids}: {commands}"
+                    f"  hint: {_OWN_PLACE}. If no driver of it runs, and the target has no files or rows of {ids}: "
+                    f"{commands}"
                 ) from None
             return
         if last != mine and (last.dag_id, last.run_id) == (mine.dag_id, mine.run_id):
@@ -273,17 +275,25 @@ class Ledger:
         """Record that it is done, and by which commit of a table, if that is known.
 
         The records of old batches of its stream are folded. Raises PublicationConflictError if it was given up since
-        its record is unreadable.
+        its record is unreadable, PublicationError if it was given up although that can be read: a retry could double
+        its rows.
         """
         key = self.layout.done(publication.target, publication.number)
         if self.store.put_if_absent(key, done_by(commit)):
             self._fold(publication)
             return
-        if ending(self.store, key) is Ending.GIVEN_UP and not self.records.holds(publication):
+        if ending(self.store, key) is not Ending.GIVEN_UP:
+            return
+        if not self.records.holds(publication):
             raise PublicationConflictError(
                 f"the record of what this execution decided to publish to {publication.target} cannot be read any "
                 "more, and others have given it up"
             )
+        raise PublicationError(
+            f"what execution {publication.execution_id} decided to publish to {publication.target} was carried out, "
+            f"and was given up meanwhile: a retry would not know of its rows\n  found: {GIVEN_UP.decode()} in {key}\n"
+            f"  hint: if its rows are in the target: {putting('{}', key)}; then clear the task"
+        )
 
     def _fold(self, publication: Publication) -> None:
         """Fold what a stream has published long ago, once in a while; what cannot be folded is left to later."""
@@ -348,7 +358,7 @@ class Ledger:
             raise DecisionLostError(
                 f"a publication to {target} cannot be read, and execution {found[0].execution_id} may be carrying it "
                 f"out\n  found: {error.path} {error.why}\n  hint: try again when it has ended; if its driver is dead "
-                f"and nothing of it is in the target: {found[0].way_out}"
+                f"and nothing of it is in the target: {unexplained_attempts.way_out(found[:1])}"
             )
         words = "gave up a publication to %s that cannot be read: %s %s"
         LOG.warning(words, target, error.path, error.why)
@@ -361,11 +371,12 @@ class Ledger:
         """Raise PublicationError if this run may have made an unreadable publication."""
         if found := unexplained_attempts.of_run(self.store, self.layout, target, explained):
             ids = [attempt.execution_id for attempt in found]
-            commands = " && ".join(attempt.way_out for attempt in found)
+            commands = unexplained_attempts.way_out(found)
             raise PublicationError(
                 f"a publication to {target} cannot be read, and {listing(ids)} of this run may have made it: what is "
                 f"written now could double its rows\n  found: {error.path} {error.why}\n"
-                f"  hint: remove files or rows of {listing(ids)} from the target, if there are any; then: {commands}"
+                f"  hint: when no driver of {listing(ids)} runs, remove its files or rows from the target, if there "
+                f"are any; then: {commands}"
             )
 
     def _is_of_this_run(self, document: Mapping[str, object]) -> bool:
@@ -398,7 +409,7 @@ class Ledger:
                     f"its target {target} has batch {batch}, and the savepoint {savepoint.path} is behind batch "
                     f"{before.batch}: what was published since is read again, and would be there twice\n"
                     f"  allowed: {_OTHER_TARGETS}; or a savepoint that was taken later\n  hint: if you have removed "
-                    f"the rows of batch {batch} from the target: echo '{GIVEN_UP.decode()}' > '{done}'"
+                    f"the rows of batch {batch} from the target: {putting(GIVEN_UP.decode(), done)}"
                 )
             if self._is_continued(before.owner, before.stream_id):
                 raise PublicationError(
@@ -480,7 +491,7 @@ def _of_another_branch(savepoint: StreamOrigin, target: str, batch: int, done: s
         f"its target {target} has batch {batch} of another stream that began with the savepoint {savepoint.path}, or "
         "with one that it continues: those rows are read again, and would be there twice\n"
         f"  allowed: {_OTHER_TARGETS}; or a savepoint of that stream\n  hint: if you have removed its rows from the "
-        f"target: echo '{GIVEN_UP.decode()}' > '{done}', and the same for each of its batches"
+        f"target: {putting(GIVEN_UP.decode(), done)}, and the same for each of its batches"
     )
 
 

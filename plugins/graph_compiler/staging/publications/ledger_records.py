@@ -22,9 +22,10 @@ from graph_compiler.staging.publications.folded_batches import (
     folded_batches,
     put_folded,
 )
-from graph_compiler.staging.publications.publications import GIVEN_UP, Publication, markers_in
+from graph_compiler.staging.publications.publications import GIVEN_UP, Ending, Publication, ending, markers_in
 from graph_compiler.staging.store.read_document import decode_object, get_document
 from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.stores.known_stores import putting
 
 GONE = "is gone"
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
@@ -132,10 +133,14 @@ class LedgerRecords:
             return False
 
     def _of_another_version(self, target: str, number: int, why: str) -> OtherVersionError:
-        done = self.layout.done(target, number)
-        return OtherVersionError(
-            self.layout.intent(target, number), why, f"give it up: echo '{GIVEN_UP.decode()}' > '{done}'"
-        )
+        done, otherwise = self.layout.done(target, number), None
+        with suppress(DamagedDocumentError):
+            if ending(self.store, done) is Ending.OPEN:  # a record of an end must not be replaced
+                otherwise = (
+                    "give it up, if no driver of it runs and nothing of it is in the target: "
+                    f"{putting(GIVEN_UP.decode(), done)}"
+                )
+        return OtherVersionError(self.layout.intent(target, number), why, otherwise)
 
 
 def next_number(decided: frozenset[int], ended: frozenset[int]) -> int:

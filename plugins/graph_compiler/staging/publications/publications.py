@@ -22,6 +22,7 @@ from graph_compiler.identifiers import OperatorId
 from graph_compiler.staging.store.deferred_files import DeferredFile
 from graph_compiler.staging.store.read_document import decode, decode_object
 from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.stores.known_stores import putting
 
 GIVEN_UP = b'{"given_up": true}'
 """The record of an end if the target refused the publication, or its rows are lost."""
@@ -123,8 +124,7 @@ def ending(store: StagingStore, key: str) -> Ending:
         document = {} if content is None else decode_object(content, key)
     except DamagedDocumentError as error:
         raise error.hinting(
-            f"if the rows are in the target: echo '{{}}' > '{key}'; "
-            f"if they are not: echo '{GIVEN_UP.decode()}' > '{key}'"
+            f"if the rows are in the target: {putting('{}', key)}; if they are not: {putting(GIVEN_UP.decode(), key)}"
         ) from None
     if content is None:
         return Ending.OPEN

@@ -7,7 +7,7 @@ or by one whose run has been removed since.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from graph_compiler.deployment.documents.staging_layout import PREPARED, REMOVED, StagingLayout
@@ -17,6 +17,7 @@ from graph_compiler.staging.attempts.attempts import identity_of
 from graph_compiler.staging.publications.preparations import Preparation
 from graph_compiler.staging.store.read_document import decode_object, get_document
 from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.stores.known_stores import putting
 
 PUBLISHED, TAKEN_AWAY = '{"published": true}', '{"published": false}'
 """The record that nothing is left of what a sink prepared."""
@@ -31,10 +32,10 @@ class UnexplainedAttempt:
     has_ended: bool
     is_closed: bool
 
-    @property
-    def way_out(self) -> str:
-        """Return the command to record that nothing of the attempt is in the target."""
-        return f"echo '{TAKEN_AWAY}' > '{self.record}'"
+
+def way_out(attempts: Sequence[UnexplainedAttempt]) -> str:
+    """Return how to record that nothing of some attempts is in the target."""
+    return putting(TAKEN_AWAY, *(attempt.record for attempt in attempts))
 
 
 def of_run(

@@ -37,7 +37,7 @@ from graph_compiler.staging.store.numbered_documents import numbered, numbers_in
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_beside
-from graph_compiler.stores.known_stores import kind_of_place
+from graph_compiler.stores.known_stores import kind_of_place, putting
 
 MOST_BYTES = 1 << 30
 """The most that is read of a file of a checkpoint."""
@@ -134,7 +134,8 @@ class KnownStream:
                     f"batch {number} is decided for {each.target}, and not carried out: a part of its rows may "
                     "be there, and would be there twice when they are read again\n"
                     f"  allowed: a stream whose batches are carried out\n  hint: run '{self.layout.owner}' once more. "
-                    f"If no run can do it, remove its rows from the target: echo '{GIVEN_UP.decode()}' > '{done}'"
+                    "If no run can do it, and no driver of it runs, remove its rows from the target: "
+                    f"{putting(GIVEN_UP.decode(), done)}"
                 )
 
     def reset(self, store: StagingStore) -> None:

@@ -25,6 +25,7 @@ from graph_compiler.spark_runtime.connectors.arriving.arriving_source import BEG
 from graph_compiler.spark_runtime.spark_internals.java import lit
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.publications import GIVEN_UP, Publication
+from graph_compiler.stores.known_stores import putting
 from graph_compiler.tested_versions import TableFormat, minor_of
 
 LOG = program_log.logger(__name__)
@@ -149,7 +150,7 @@ def not_replaceable(place: object, earlier: Publication, ledger: Ledger, found: 
         f"execution {earlier.execution_id} of this run has appended {counted(earlier.rows, 'row')} to {place}, which "
         f"cannot be replaced\n  found: {found}\n"
         "  hint: remove the rows of this run with DELETE, and record that: "
-        f"echo '{GIVEN_UP.decode()}' > '{ledger.layout.done(earlier.target, earlier.number)}'; then clear the task"
+        f"{putting(GIVEN_UP.decode(), ledger.layout.done(earlier.target, earlier.number))}; then clear the task"
     )
 
 
