@@ -32,9 +32,7 @@ _RENAME = '`rename({"id": "order"})`'
 _CAST = '`cast(amount="BIGINT")`'
 _SORT = '`sort("amount DESC", "id")`'
 _FIRST = '`top_n(10, "id")`, or `limit(10)` for any rows'
-_LAST_OF_EACH = '`deduplicate("country", order_by="id DESC")`'
 _DIFFERENCE = "`except_(other, all=True)`, and the same the other way round"
-_ONE_OF_EACH = '`deduplicate("country", order_by="id")`'
 _WINDOW = '`with_columns(before="lag(amount) OVER (PARTITION BY country ORDER BY id)")`, and other window functions'
 _UNPIVOT = '`sql("SELECT * FROM {input} UNPIVOT (number FOR kind IN (id, amount))")`'
 _PIVOT = '`key_by("country").aggregate(a="sum(amount) FILTER (WHERE text = \'a\')")`'
@@ -47,11 +45,7 @@ _LATERAL = (
     '`env.sql("SELECT a.*, b.amount AS last FROM {a} a, LATERAL (SELECT amount FROM {b} b WHERE b.id <= a.id '
     'ORDER BY b.id DESC LIMIT 1) b", a=rows, b=other)`'
 )
-_LEFT_LATERAL = (
-    '`env.sql("SELECT a.*, b.amount AS last FROM {a} a LEFT JOIN LATERAL (SELECT amount FROM {b} b WHERE b.id <= a.id '
-    'ORDER BY b.id DESC LIMIT 1) b ON true", a=rows, b=other)`'
-)
-_NUMBERED = '`with_columns(place="row_number() OVER (PARTITION BY country ORDER BY id)")`, and a filter on it'
+_LEFT_LATERAL = _LATERAL.replace("{a} a, ", "{a} a LEFT JOIN ").replace(') b"', ') b ON true"')
 _SEMI = '`join(other, on="id", how="semi")`'
 _SPLIT = '`filter("pmod(hash(id), 10) < 8", rejects="rest")`; the other rows are its side output rest'
 _STAGE = '`stage("expensive", same_task=True)`, or `stage("expensive")` for a task of its own'
@@ -101,7 +95,7 @@ _PYSPARK: Mapping[str, str] = {
     "crosstab": _PIVOT,
     "describe": '`aggregate(least="min(amount)", most="max(amount)", mean="avg(amount)")`',
     "distinct": "`deduplicate()`",
-    "dropDuplicates": _ONE_OF_EACH,
+    "dropDuplicates": '`deduplicate("country", order_by="id")`',
     "dropDuplicatesWithinWatermark": _WITHIN_WATERMARK,
     "dropna": _NOT_NULL,
     "dtypes": _COLUMNS,
@@ -272,7 +266,7 @@ _PANDAS: Mapping[str, str] = {
     "itertuples": _BATCHES,
     "kurt": '`aggregate(k="kurtosis(amount)")`',
     "kurtosis": '`aggregate(k="kurtosis(amount)")`',
-    "last": _LAST_OF_EACH,
+    "last": '`deduplicate("country", order_by="id DESC")`',
     "last_valid_index": _NO_INDEX,
     "le": _FILTER,
     "loc": _FILTER,
@@ -291,7 +285,7 @@ _PANDAS: Mapping[str, str] = {
     "notna": _NOT_NULL,
     "notnull": _NOT_NULL,
     "nsmallest": '`top_n(10, "amount")`',
-    "nth": _NUMBERED,
+    "nth": _WINDOW,
     "nunique": '`aggregate(n="count(DISTINCT country)")`',
     "pct_change": _WINDOW,
     "pipe": _TRANSFORM,

@@ -67,7 +67,7 @@ def partitions_read(edge: InputDescriptor, consumer: OperatorDescriptor) -> int 
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class DistributedEdge:
     """An edge, the operator that reads it, and the parameters of the run."""
 
     edge: InputDescriptor
@@ -107,9 +107,9 @@ def distribute_all(
 
     If each stream were hashed separately, equal keys would be in two places, and each stream would have p partitions.
     """
-    travels: dict[object, list[tuple[Exchange, DataFrame]]] = {}
+    travels: dict[object, list[tuple[DistributedEdge, DataFrame]]] = {}
     for number, (edge, rows) in enumerate(streams):
-        exchange = Exchange(edge, consumer, parameters)
+        exchange = DistributedEdge(edge, consumer, parameters)
         key = number if exchange.keeps_partitions else edge.partitioner
         travels.setdefault(key, []).append((exchange, rows))
     arrived = []
@@ -123,14 +123,14 @@ def distribute_all(
 
 
 @singledispatch
-def distribute(partitioner: Partitioner, rows: DataFrame, exchange: Exchange) -> DataFrame:
+def distribute(partitioner: Partitioner, rows: DataFrame, exchange: DistributedEdge) -> DataFrame:
     """Return the rows distributed as the edge declares."""
     raise AssertionError(f"no exchange for {type(partitioner).__name__}")
 
 
 @distribute.register(ForwardPartitioner)
 @distribute.register(RescalePartitioner)
-def _(_: Partitioner, rows: DataFrame, exchange: Exchange) -> DataFrame:
+def _(_: Partitioner, rows: DataFrame, exchange: DistributedEdge) -> DataFrame:
     wanted = exchange.parallelism
     if wanted is None or partitions_read(exchange.edge, exchange.consumer) is not None:
         return rows
@@ -140,7 +140,7 @@ def _(_: Partitioner, rows: DataFrame, exchange: Exchange) -> DataFrame:
 
 
 @distribute.register
-def _(partitioner: HashPartitioner, rows: DataFrame, exchange: Exchange) -> DataFrame:
+def _(partitioner: HashPartitioner, rows: DataFrame, exchange: DistributedEdge) -> DataFrame:
     if exchange.is_absorbed:
         return rows
     columns = [rows[quoted(key)] for key in partitioner.keys or rows.columns]
@@ -150,7 +150,7 @@ def _(partitioner: HashPartitioner, rows: DataFrame, exchange: Exchange) -> Data
 
 
 @distribute.register
-def _(partitioner: RangePartitioner, rows: DataFrame, exchange: Exchange) -> DataFrame:
+def _(partitioner: RangePartitioner, rows: DataFrame, exchange: DistributedEdge) -> DataFrame:
     if exchange.is_absorbed:
         return rows
     ordered = _ordered(rows, partitioner.order_by, exchange.parameters)
@@ -159,13 +159,13 @@ def _(partitioner: RangePartitioner, rows: DataFrame, exchange: Exchange) -> Dat
 
 @distribute.register(RebalancePartitioner)
 @distribute.register(ShufflePartitioner)
-def _(_: Partitioner, rows: DataFrame, exchange: Exchange) -> DataFrame:
+def _(_: Partitioner, rows: DataFrame, exchange: DistributedEdge) -> DataFrame:
     # Both spread rows evenly. Distributed in turn, a row goes to the same partition when it is recomputed.
     return rows.hint("rebalance") if exchange.parallelism is None else rows.repartition(exchange.parallelism)
 
 
 @distribute.register
-def _(_: GlobalPartitioner, rows: DataFrame, exchange: Exchange) -> DataFrame:
+def _(_: GlobalPartitioner, rows: DataFrame, exchange: DistributedEdge) -> DataFrame:
     if exchange.consumer.operator.gathers:
         return rows
     partitions = exchange.parallelism or 1
@@ -177,17 +177,17 @@ def _(_: GlobalPartitioner, rows: DataFrame, exchange: Exchange) -> DataFrame:
 
 
 @distribute.register
-def _(partitioner: CustomPartitioner, rows: DataFrame, exchange: Exchange) -> DataFrame:
+def _(partitioner: CustomPartitioner, rows: DataFrame, exchange: DistributedEdge) -> DataFrame:
     return route_by_expression(rows, partitioner, exchange)
 
 
 @distribute.register
-def _(partitioner: FunctionPartitioner, rows: DataFrame, exchange: Exchange) -> DataFrame:
+def _(partitioner: FunctionPartitioner, rows: DataFrame, exchange: DistributedEdge) -> DataFrame:
     return route_by_function(rows, partitioner, exchange)
 
 
 @distribute.register
-def _(_: BroadcastPartitioner, rows: DataFrame, exchange: Exchange) -> DataFrame:
+def _(_: BroadcastPartitioner, rows: DataFrame, exchange: DistributedEdge) -> DataFrame:
     return broadcast(rows)
 
 
@@ -239,7 +239,7 @@ _NUMBER = "__graph_compiler_partition"
 _MISROUTED = ": its input cannot be partitioned: "
 
 
-def route_by_expression(rows: DataFrame, partitioner: CustomPartitioner, exchange: Exchange) -> DataFrame:
+def route_by_expression(rows: DataFrame, partitioner: CustomPartitioner, exchange: DistributedEdge) -> DataFrame:
     """Send rows to the expression's value modulo the partitions, never negative; NULL fails the task."""
     partitions = exchange.partitions(rows)
     chosen = expr(bound_text(partitioner.expression, exchange.parameters, rows.sparkSession))
@@ -248,7 +248,7 @@ def route_by_expression(rows: DataFrame, partitioner: CustomPartitioner, exchang
     return rows.repartitionById(partitions, coalesce(number, refusal).cast("int"))
 
 
-def route_by_function(rows: DataFrame, partitioner: FunctionPartitioner, exchange: Exchange) -> DataFrame:
+def route_by_function(rows: DataFrame, partitioner: FunctionPartitioner, exchange: DistributedEdge) -> DataFrame:
     """Call the function for every row; it must return a whole number from 0 to the number of partitions - 1."""
     partitions = exchange.partitions(rows)
     partitioner.function.load()  # if it cannot be imported, fail here, once, not in every task
