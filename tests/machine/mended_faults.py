@@ -1851,7 +1851,7 @@ FAULTS = (
     _fault(
         205,
         "files of a table are read without its log, with rows that were replaced",
-        ("refuse_folders_of_tables", "if kind := _table_at(spark, folder):", "if kind := None:"),
+        ("refuse_folders_of_tables", "if kind := _table_at(spark, whole):", "if kind := None:"),
         found_by="spark/connectors/test_table_folders.py::test_files_of_a_table_are_not_read_without_its_log",
     ),
     _fault(

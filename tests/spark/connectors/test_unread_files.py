@@ -49,7 +49,7 @@ def read(spark: SparkSession, folder: Path, path: str = "", options: Mapping[str
     (("a", "b"), "/a", {}, set()),
     (("d1/a", "d1/sub/b", "d2/c"), "/d*", {}, {"d1/sub/b"}),
     (("d1/a", "d2/c"), "/{d1,d2}", {}, set()),
-    (("a", "_delta_log/x", ".staging/y", "_temporary/0/z", "x._COPYING_/w"), "", {}, set()),
+    (("a", "_log_of_others/x", ".staging/y", "_temporary/0/z", "x._COPYING_/w"), "", {}, set()),
     (("a", "sub/_SUCCESS", "sub/_metadata", "sub/.a.crc"), "", {}, set()),
     (("a", "sub/empty!"), "", {}, set()),
     (("day=1/a", "day=2/b"), "", {}, set()),

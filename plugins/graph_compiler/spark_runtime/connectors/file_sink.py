@@ -211,7 +211,7 @@ def _(connector: FileConnector, operator_id: OperatorId, sink: Sink, context: Si
     publisher = Publisher(ledger=context.ledger, execution_id=context.writer_id)
     ticket = publisher.settle(operator_id, connector.one_path, sink.mode, is_file=bool(sink.single_file))
     if context.batch is None or not ticket.number:  # a stream does not ask for each batch
-        refuse_target_of_tables(context.spark, connector.one_path)
+        refuse_target_of_tables(context.spark, connector.one_path, is_file=bool(sink.single_file))
     return FileSink(
         connector=connector, sink=sink, spark=context.spark, publisher=publisher, ticket=ticket, context=context
     )

@@ -154,7 +154,7 @@ class OwnReads:
                 continue
             again = None if leaf.view is not None else _relisting(leaf, leaf.listing, operator.expressions())
             if leaf.table is None:
-                refuse_folders_of_tables(rows.sparkSession, listed_paths(leaf.listing))
+                refuse_folders_of_tables(rows.sparkSession, leaf.listing)
             listings.append(ListedFiles.of(rows.sparkSession, leaf, leaf.listing, again))
             if again is None:
                 paths = ", ".join(listed_paths(leaf.listing)[:_SHOWN])
@@ -265,9 +265,9 @@ def refuse_unread_files(spark: SparkSession, leaves: Sequence[PlanLeaf], named: 
     Also if they are those of a table, whose log is not read. `named` is its path: Spark skips `_orders.csv`, and what
     `in/_*.csv` matches.
     """
-    read = (root for leaf in leaves if leaf.listing is not None for root in listed_paths(leaf.listing))
-    refuse_folders_of_tables(spark, [*dict.fromkeys(read)])
-    _refuse_unlogged_files(spark, leaves)
+    for listing in (leaf.listing for leaf in leaves if leaf.listing is not None):
+        refuse_folders_of_tables(spark, listing)
+        _refuse_unlogged_files(spark, listing)
     is_hidden_name = named is not None and is_hidden(PurePosixPath(named).name)
     for leaf in leaves:
         if is_hidden_name and leaf.listing is not None and (skipped := skipped_file(leaf.listing)):
@@ -306,21 +306,12 @@ def refuse_files_in_two(files: Iterable[tuple[str, Iterable[str]]]) -> None:
             below[file] = path
 
 
-def _refuse_unlogged_files(spark: SparkSession, leaves: Iterable[PlanLeaf]) -> None:
-    for listing in (leaf.listing for leaf in leaves if leaf.listing is not None):
-        unlogged = unlogged_files(spark, listing)
-        foreign = [path for path in unlogged if not _OF_SPARK.match(path.rpartition("/")[2])]
-        if not unlogged:
-            continue
-        (root,) = listed_paths(listing)
-        if not foreign:
-            LOG.warning(
-                "%s below %s: its log, _spark_metadata, does not list them, so they are not read. A batch of a stream "
-                "that is being written, or has failed, leaves such files; rows of another program would be missing",
-                counted(len(unlogged), "file"),
-                root,
-            )
-            continue
+def _refuse_unlogged_files(spark: SparkSession, listing: Listing) -> None:
+    """Raise UnreadFilesError for files that are no stream's beside those in its log; log those that may be its own."""
+    if not (unlogged := unlogged_files(spark, listing)):
+        return
+    (root,) = listed_paths(listing)
+    if foreign := [path for path in unlogged if not _OF_SPARK.match(path.rpartition("/")[2])]:
         others = f" and {counted(len(foreign) - 1, 'other file')}" if foreign[1:] else ""
         raise UnreadFilesError(
             f"{foreign[0]}{others} would not be read: a stream of Spark writes to {root}, and there Spark reads only "
@@ -328,6 +319,12 @@ def _refuse_unlogged_files(spark: SparkSession, leaves: Iterable[PlanLeaf]) -> N
             "  allowed: a folder to which only the stream writes\n"
             "  hint: move what others have written to a folder of its own, and read both paths"
         )
+    LOG.warning(
+        "%s below %s: its log, _spark_metadata, does not list them, so they are not read. A batch of a stream that is "
+        "being written, or has failed, leaves such files; rows of another program would be missing",
+        counted(len(unlogged), "file"),
+        root,
+    )
 
 
 def _difference(before: FileVersion, after: FileVersion | None) -> str:

@@ -5,13 +5,13 @@ Who reads all files there has rows of former versions; and no reader of the tabl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from pyspark.sql import SparkSession
 
 from graph_compiler.errors import PublicationError, UnreadFilesError
 from graph_compiler.spark_runtime.publishing.literal_paths import literal_path
+from graph_compiler.spark_runtime.spark_internals.file_listings import Listing, listed_folders
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import existing, unmatched_path
 
 _LOGS = {"_delta_log": "a table of Delta Lake", ".hoodie": "a table of Hudi"}
@@ -22,48 +22,39 @@ _AS_TABLE = {
     "a table of Hudi": "Table(…) with its name in Spark's catalog",
     _ICEBERG: "Iceberg(…) with the name of the table",
 }
-_MOST_ROOTS = 32
-"""Of more, only the folders above are looked at: they are single files."""
 
 
-def refuse_folders_of_tables(spark: SparkSession, roots: Sequence[str]) -> None:
-    """Raise UnreadFilesError if one of the files or folders that are read is of a table, and is read without its log.
+def refuse_folders_of_tables(spark: SparkSession, listing: Listing) -> None:
+    """Raise UnreadFilesError if files that are read are those of a table, and are read without its log.
 
     Also for a folder below one that a stream of Spark writes: its log is not read there.
     """
-    for folder in _folders(roots):
-        if kind := _table_at(spark, folder):
+    for folder in listed_folders(listing):
+        whole = _whole(folder)
+        if kind := _table_at(spark, whole):
             raise UnreadFilesError(
-                f"{folder} is {kind}, whose log says which of its files count: all of them would be read, with rows "
+                f"{whole} is {kind}, whose log says which of its files count: all of them would be read, with rows "
                 f"that were replaced or removed\n  hint: read it with {_AS_TABLE[kind]}"
             )
-    below = [root for root in roots[:_MOST_ROOTS] if (whole := _whole(root)) != root and _is_of_stream(spark, whole)]
-    if below:
-        raise UnreadFilesError(
-            f"{below[0]} is a part of what a stream of Spark writes, and Spark reads the stream's log "
-            "(_spark_metadata) only with the whole folder: files of batches that failed would be read, too\n"
-            f"  hint: read {_whole(below[0])}, and filter by the columns of its folders"
-        )
-
-
-def refuse_target_of_tables(spark: SparkSession, target: str) -> None:
-    """Raise PublicationError if files are to be written into a folder that a log rules: no reader would see them."""
-    for folder in _folders([target]):
-        kind = _table_at(spark, folder)
-        if kind or _is_of_stream(spark, folder):
-            what = f"is {kind}, and readers" if kind else "is what a stream of Spark writes, and Spark's readers"
-            other = f"write to it with {_AS_TABLE[kind]}; or " if kind else ""
-            raise PublicationError(
-                f"{folder} {what} see only the files that its log lists: none would see what is published there\n"
-                f"  hint: {other}write to another folder"
+        if whole != folder and _is_of_stream(spark, whole):
+            raise UnreadFilesError(
+                f"{folder} is a part of what a stream of Spark writes, and Spark reads the stream's log "
+                "(_spark_metadata) only with the whole folder: files of batches that failed would be read, too\n"
+                f"  hint: read {whole}, and filter by the columns of its folders"
             )
 
 
-def _folders(roots: Sequence[str]) -> list[str]:
-    """Return what may be the folder of a table: a root without folders of partitions, and what is above a file."""
-    whole = [_whole(root) for root in roots]
-    above = [_whole(_above(root)) for root in whole]
-    return [*dict.fromkeys([*whole, *above] if len(roots) <= _MOST_ROOTS else above)]
+def refuse_target_of_tables(spark: SparkSession, target: str, *, is_file: bool) -> None:
+    """Raise PublicationError if files are to be written into a folder that a log rules: no reader would see them."""
+    folder = _whole(_above(target) if is_file else target)
+    kind = _table_at(spark, folder)
+    if kind or _is_of_stream(spark, folder):
+        what = f"is {kind}, and readers" if kind else "is what a stream of Spark writes, and Spark's readers"
+        other = f"write to it with {_AS_TABLE[kind]}; or " if kind else ""
+        raise PublicationError(
+            f"{folder} {what} see only the files that its log lists: none would see what is published there\n"
+            f"  hint: {other}write to another folder"
+        )
 
 
 def _whole(folder: str) -> str:

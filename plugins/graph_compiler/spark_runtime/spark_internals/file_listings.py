@@ -36,6 +36,7 @@ from graph_compiler.spark_runtime.spark_internals.plans import analyzed_plan, el
 from graph_compiler.staging.publications.listing import is_hidden
 
 _FILE_SOURCES = "org.apache.spark.sql.execution.datasources"
+_MOST_ROOTS = 32
 _OF_LOG = "MetadataLogFileIndex"
 _FILTERS = ("pathGlobFilter", "modifiedBefore", "modifiedAfter")
 """Options of a read that leave out files on purpose."""
@@ -217,6 +218,14 @@ def rows_of_no_files(spark: SparkSession, path: str, schema: StructType) -> Data
 def listed_paths(listing: Listing) -> tuple[str, ...]:
     """Return the files and folders that were listed."""
     return tuple(str(path.toString()) for path in elements(listing.index.rootPaths()))
+
+
+def listed_folders(listing: Listing) -> tuple[str, ...]:
+    """Return the folders that were listed, and those of single files."""
+    roots, files = elements(listing.index.rootPaths()), listing.index.leafFiles()
+    above = len(roots) > _MOST_ROOTS  # single files: a pattern matches them, or a source reads only some
+    folders = (path.getParent() if above or files.contains(path) else path for path in roots)
+    return tuple(dict.fromkeys(str(folder.toString()) for folder in folders))
 
 
 def file_versions(listing: Listing) -> Iterator[FileVersion]:
