@@ -1845,7 +1845,7 @@ FAULTS = (
     _fault(
         204,
         "files beside those in the log of a stream of Spark are left out",
-        ("_refuse_unlogged_files", "unlogged = unlogged_files(spark, listing)", "unlogged: list[str] = []"),
+        ("_refuse_unlogged_files", "if not (unlogged := unlogged_files(spark, listing)):", "if not (unlogged := []):"),
         found_by=("spark/connectors/test_table_folders.py::test_what_a_stream_of_spark_writes_is_read_as_its_log_says"),
     ),
     _fault(
