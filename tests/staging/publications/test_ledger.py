@@ -7,6 +7,7 @@ import subprocess
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -142,6 +143,29 @@ def test_a_sink_with_a_changed_id_looks_past_publications_of_other_runs(ledger: 
     publish(ledger, target, "first")
     publish(replace(ledger, layout=replace(ledger.layout, identity=RunIdentity.own("p", "other"))), target, "others")
     assert own(replace(ledger, plan_id="changed"), target, MOVED) == ["first"]
+
+
+class AtOnce(LocalStore):
+    """A store that answers eight reads of records below a number at once, and no fewer."""
+
+    def __init__(self, below: int) -> None:
+        self._below, self._meeting = below, Barrier(8, timeout=10)
+
+    def get(self, key: str, *, most: int = MOST_BYTES) -> bytes | None:
+        if int(Path(key).name.partition(".")[0]) < self._below:
+            self._meeting.wait()
+        return super().get(key, most=most)
+
+
+def test_records_of_a_target_with_many_are_read_at_once(ledger: Ledger, target: Path) -> None:
+    publish(ledger, target, "own")
+    others = of_another_run(ledger)
+    for number in range(1, 64):
+        publish(others, target, f"e{number}")
+    store = AtOnce(below=64 - 16)
+    found = [number for number, _ in replace(ledger, store=store).records.newest_first(str(target), 64)]
+    assert found == [*reversed(range(64))]
+    assert own(ledger, target, SINK) == ["own"]
 
 
 @pytest.mark.parametrize("in_between", [False, True])
@@ -679,12 +703,12 @@ def test_a_batch_does_not_look_beyond_the_one_before(
     for number in range(5):
         published(of_batch(ledger, f"s/{number}", "r"), target, f"e.{number}")
     read: list[int] = []
-    document = LedgerRecords.document
+    content = LedgerRecords._content
 
     def reads(records: LedgerRecords, place: str, number: int) -> Any:
         read.append(number)
-        return document(records, place, number)
+        return content(records, place, number)
 
-    monkeypatch.setattr(LedgerRecords, "document", reads)
+    monkeypatch.setattr(LedgerRecords, "_content", reads)
     assert of_batch(ledger, "s/5", "r").of_this_run(str(target), SINK, 5) == ()
     assert read == [4]

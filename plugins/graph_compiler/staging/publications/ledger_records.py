@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from graph_compiler.deployment.documents.run_identity import with_identity
 from graph_compiler.deployment.documents.staging_layout import DONE, INTENT, StagingLayout
@@ -28,6 +30,8 @@ from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.stores.known_stores import putting
 
 GONE = "is gone"
+_READ_ALONE, _READ_AHEAD, _AT_ONCE = 16, 128, 16
+"""How many records are read one by one, and then in one go, by how many threads."""
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
 _COMMON: Mapping[str, type] = {"identity": dict} | dict.fromkeys(
     ("plan_id", "operator_id", "execution_id", "target"), str
@@ -67,10 +71,20 @@ class LedgerRecords:
 
     def document(self, target: str, number: int) -> Mapping[str, object]:
         """Return the fields of a publication that all kinds and versions have."""
+        return self._decoded(target, number, self._content(target, number))
+
+    def _content(self, target: str, number: int) -> bytes | DamagedDocumentError:
         key = self.layout.intent(target, number)
-        content = self.store.get(key)
-        if content is None:
-            raise DamagedDocumentError(key, GONE)
+        try:
+            content = self.store.get(key)
+        except DamagedDocumentError as error:
+            return error
+        return DamagedDocumentError(key, GONE) if content is None else content
+
+    def _decoded(self, target: str, number: int, content: bytes | DamagedDocumentError) -> Mapping[str, object]:
+        key = self.layout.intent(target, number)
+        if isinstance(content, DamagedDocumentError):
+            raise content
         document = with_identity(decode_object(content, key))
         if missing := [name for name, kind in _COMMON.items() if not isinstance(document.get(name), kind)]:
             if isinstance(document.get("type"), str):
@@ -104,12 +118,19 @@ class LedgerRecords:
     def newest_first(
         self, target: str, before: int, since: int = 0
     ) -> Iterator[tuple[int, Mapping[str, object] | DamagedDocumentError]]:
-        """Yield the numbers below `before` with their records, or why these cannot be read, without folded ones."""
-        number, folded = before - 1, None
+        """Yield the numbers below `before` with their records, or why these cannot be read, without folded ones.
+
+        Most readers need the last ones only. Those behind them are read ahead, many at once: a target has thousands,
+        and a store answers each request in milliseconds.
+        """
+        number, folded, contents = before - 1, None, dict[int, bytes | DamagedDocumentError]()
         while number >= since:
+            if number not in contents:
+                count = 1 if before - number <= _READ_ALONE else _READ_AHEAD
+                contents = self._contents(target, range(max(since, number - count + 1), number + 1))
             found: Mapping[str, object] | DamagedDocumentError
             try:
-                found = self.document(target, number)
+                found = self._decoded(target, number, contents[number])
             except DamagedDocumentError as error:
                 found = error
                 if error.why == GONE:
@@ -119,6 +140,12 @@ class LedgerRecords:
                         continue
             yield number, found
             number -= 1
+
+    def _contents(self, target: str, numbers: range) -> dict[int, bytes | DamagedDocumentError]:
+        if len(numbers) == 1:
+            return {numbers[0]: self._content(target, numbers[0])}
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            return dict(zip(numbers, pool.map(partial(self._content, target), numbers), strict=True))
 
     def explained(self, target: str, before: int) -> frozenset[str]:
         """Return the executions whose publications to a target are readable."""
