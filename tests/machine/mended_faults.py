@@ -1863,7 +1863,7 @@ FAULTS = (
     _fault(
         207,
         "a query that names an input twice sees other rows each time",
-        ("RegionEvaluation._reads_again", "kind.times_read(n) > 1", "kind.times_read(n) > 99"),
+        ("_read_again", "FunctionOperator | Sql", "FunctionOperator"),
         found_by=(
             "spark/repeatability/test_varying_rows.py::"
             "test_an_operator_that_reads_its_input_several_times_sees_the_same_rows"
@@ -1872,7 +1872,7 @@ FAULTS = (
     _fault(
         208,
         "a function that joins its input with its own total sees other rows each time",
-        ("_has_read_again", "reads_leaves_again(rows, given)", "False"),
+        ("_read_again", "FunctionOperator | Sql", "Sql"),
         found_by=(
             "spark/repeatability/test_varying_rows.py::"
             "test_an_operator_that_reads_its_input_several_times_sees_the_same_rows"

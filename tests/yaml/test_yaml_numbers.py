@@ -61,10 +61,10 @@ def test_settings_of_groups_and_values_of_partitions_are_what_is_written() -> No
 
 def test_cells_keep_all_their_digits() -> None:
     connector = source(
-        "{values: [[007, 1.10, 1e3, 12345678901234567.89, 7, 0.5, true, TRUE, [1.10, 2, null]]], schema: a STRING}"
+        "{values: [[007, 1.10, 1e3, 12345678901234567.89, 7, 0.5, TRUE, 0x10, [1.10, 2, null]]], schema: a STRING}"
     ).connector
     assert isinstance(connector, Values)
-    assert connector.rows == (("007", "1.10", "1e3", "12345678901234567.89", 7, 0.5, True, "TRUE", ("1.10", 2, None)),)
+    assert connector.rows == (("007", "1.10", "1e3", "12345678901234567.89", 7, 0.5, True, 16, ("1.10", 2, None)),)
 
 
 def default(params: str) -> object:

@@ -36,8 +36,11 @@ def parse_duration(text: object) -> timedelta:
 
 
 def parse_duration_with_unit(text: str) -> timedelta:
-    """Return the duration of a text that has a unit: what people type is rarely milliseconds. Raises ValueError."""
-    if text.strip().isdecimal():
+    """Return the duration of a text that has a unit, or is 0: what people type is rarely milliseconds.
+
+    Raises ValueError.
+    """
+    if text.strip().isdecimal() and int(text):
         raise ValueError(_ALLOWED)
     return parse_duration(text)
 

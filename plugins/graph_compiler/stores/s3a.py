@@ -44,7 +44,6 @@ S3A = StoreKind(
         module="obstore", install="pip install 'obstore>=0.9' where Airflow and the command line run"
     ),
     serves_disk_roots=True,
-    put_command="aws s3 cp - s3:{}",
     key_settings=(
         ("AWS_ACCESS_KEY_ID", f"{_SETTINGS}access.key"),
         ("AWS_SECRET_ACCESS_KEY", f"{_SETTINGS}secret.key"),

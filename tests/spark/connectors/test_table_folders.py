@@ -1,5 +1,6 @@
 """Folders in which a log says which files count: those of tables, and what a stream of Spark writes."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,12 @@ def copies(folder: Path, spark: SparkSession, source: Connector, **how: Any) -> 
     return Runs(env, folder, spark)
 
 
-def stream_of_spark(spark: SparkSession, folder: Path, *ids: int) -> None:
-    """Let a stream of Spark write rows to the folder `in`."""
+def stream_of_spark(spark: SparkSession, folder: Path, *ids: int, by: str | None = None) -> None:
+    """Let a stream of Spark write rows to the folder `in`, in folders by a column if one is given."""
     for id in ids:
         write(folder / "arrived" / f"{id}.json", {"id": id})
-    written = spark.readStream.schema(COLUMNS).json(str(folder / "arrived")).writeStream.format("json")
+    rows = spark.readStream.schema(COLUMNS).json(str(folder / "arrived")).selectExpr("id", "id % 2 AS part")
+    written = (rows if by else rows.drop("part")).writeStream.format("json").partitionBy(*([by] if by else []))
     written = written.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True)
     written.start(str(folder / "in")).awaitTermination()
 
@@ -53,11 +55,33 @@ def test_what_a_stream_of_spark_writes_is_read_as_its_log_says(
     assert ids(spark, tmp_path / "out") == ([1, 2, 3] if how else [1, 1, 2, 3])
 
 
+@pytest.mark.parametrize("how", [{"only_new": True}, {"unbounded": True}], ids=str)
+def test_so_are_its_folders_of_partitions(tmp_path: Path, spark: SparkSession, how: dict[str, bool]) -> None:
+    stream_of_spark(spark, tmp_path, 1, 2, by="part")
+    runs = copies(tmp_path, spark, Json(f"{tmp_path}/in", schema=f"{COLUMNS}, part INT"), **how)
+    assert runs.run("one") == []
+    stream_of_spark(spark, tmp_path, 3, by="part")
+    assert runs.run("two") == []
+    assert ids(spark, tmp_path / "out") == [1, 2, 3]
+
+
+def test_a_copy_of_such_a_folder_is_read_although_its_files_have_other_times(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    stream_of_spark(spark, tmp_path, 1, 2)
+    for file in (tmp_path / "in").glob("part-*"):
+        os.utime(file, (0, 0))
+    assert copies(tmp_path, spark, Json(f"{tmp_path}/in", schema=COLUMNS)).run("one") == []
+    assert ids(spark, tmp_path / "out") == [1, 2]
+
+
 def test_a_part_of_what_a_stream_of_spark_writes_is_not_read(tmp_path: Path, spark: SparkSession) -> None:
     (tmp_path / "in" / "_spark_metadata").mkdir(parents=True)
     write(tmp_path / "in" / "day=1" / "a.json", {"id": 1})
-    (failure,) = copies(tmp_path, spark, Json(f"{tmp_path}/in/day=1", schema=COLUMNS)).run("one")
-    assert f"hint: read file:{tmp_path}/in, and filter by the columns of its folders" in failure
+    write(tmp_path / "in" / "b.json", {"id": 1})
+    for path in ("in/day=1", "in/*.json", "i?"):
+        (failure,) = copies(tmp_path, spark, Json(f"{tmp_path}/{path}", schema=COLUMNS)).run(path)
+        assert f"hint: read file:{tmp_path}/in without a pattern, and filter" in failure
 
 
 @pytest.mark.parametrize(
@@ -67,7 +91,7 @@ def test_a_part_of_what_a_stream_of_spark_writes_is_not_read(tmp_path: Path, spa
         ("_delta_log/0.json", "day=1/hour=2/a.parquet", "table of Delta Lake"),
         (".hoodie/hoodie.properties", "a.parquet", "hint: read it with Table(…)"),
         ("metadata/v1.metadata.json", "data/a.parquet", "hint: read it with Iceberg(…)"),
-        ("metadata/v1.metadata.json", "data/day=1/a.parquet", "table of Iceberg"),
+        ("metadata/00001-0b1d-4f-4a-9c-e1.metadata.json", "data/day=1/a.parquet", "table of Iceberg"),
     ],
 )
 @pytest.mark.parametrize("reads_file", [False, True], ids=["folder", "file"])
@@ -82,6 +106,14 @@ def test_files_of_a_table_are_not_read_without_its_log(
     path = f"{file.parent}/*.parquet" if reads_file else str(file.parent)
     (failure,) = copies(tmp_path, spark, Parquet(path)).run("one")
     assert words in failure
+
+
+def test_other_folders_called_data_are_read(tmp_path: Path, spark: SparkSession) -> None:
+    (tmp_path / "metadata").mkdir()
+    (tmp_path / "metadata" / "orders.metadata.json").touch()
+    spark.range(3).write.parquet(f"{tmp_path}/data")
+    assert copies(tmp_path, spark, Parquet(f"{tmp_path}/data")).run("one") == []
+    assert ids(spark, tmp_path / "out") == [0, 1, 2]
 
 
 def test_nor_by_sql_text(tmp_path: Path, spark: SparkSession) -> None:

@@ -48,6 +48,7 @@ AGGREGATES: dict[str, VaryingRows | None] = {
     "array_sort(collect_list(id), (one, other) -> CAST(one % 3 - other % 3 AS INT))": varying_rows.ANY_VALUE,
     "sort_array(collect_list(s COLLATE UTF8_LCASE))": varying_rows.ANY_VALUE,
     "listagg(s, ',') WITHIN GROUP (ORDER BY s)": None,
+    "listagg(id, ',') WITHIN GROUP (ORDER BY id)": None,
     "listagg(s, ',') WITHIN GROUP (ORDER BY d)": varying_rows.ANY_VALUE,
     "mode() WITHIN GROUP (ORDER BY s)": None,
     "count(*)": None,
@@ -267,6 +268,9 @@ def with_its_largest_again(rows: DataFrame) -> DataFrame:
 
 AGAIN: dict[str, Callable[[DataStream], DataStream]] = {
     "SQL text": lambda s: s.sql("SELECT *, (SELECT max(id) FROM {input}) AS most FROM {input}"),
+    "an expression of a query": lambda s: s.sql(
+        "WITH t AS (SELECT id, k FROM {input}) SELECT t.*, most FROM t CROSS JOIN (SELECT max(id) AS most FROM t)"
+    ),
     "a function": lambda s: s.transform(with_its_largest),
     "an iteration": lambda s: s.iterate(with_its_largest_again, max_iterations=2),
 }
@@ -290,11 +294,20 @@ def test_an_operator_that_reads_its_input_several_times_sees_the_same_rows(
     assert "again: its inputs are staged once, since it reads them several times" in capsys.readouterr().out
 
 
-def test_an_input_that_does_not_vary_is_not_staged_for_them(
-    data: str, run_pipeline: RunPipeline, tmp_path: Path
+ONCE: dict[str, Callable[[DataStream], DataStream]] = {
+    "a query of rows that do not vary": lambda s: s.sql("SELECT *, (SELECT max(id) FROM {input}) AS most FROM {input}"),
+    "a function of such": lambda s: s.filter("id > 3").transform(with_its_largest),
+    "a query that qualifies its names": lambda s: s.limit(9).sql("SELECT {input}.id, {input}.k FROM {input}"),
+    "a hint in a query": lambda s: s.limit(9).sql("SELECT /*+ COALESCE(1) */ * FROM {input} WHERE {input}.k > 0"),
+}
+
+
+@pytest.mark.parametrize("declare", ONCE.values(), ids=ONCE.keys())
+def test_an_input_that_does_not_vary_or_is_read_once_is_not_staged_for_them(
+    declare: Callable[[DataStream], DataStream], data: str, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     source = StreamExecutionEnvironment("p").from_source(Parquet(data), "in")
-    source.filter("id > 3").transform(with_its_largest).sink_to(Parquet(f"{tmp_path}/out"))
+    declare(source).sink_to(Parquet(f"{tmp_path}/out"))
     assert run_pipeline(source.environment.pipeline())[-1].failure is None
     assert not (tmp_path / "staging" / "p" / "run" / "data").exists()
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from graph_compiler.compiler.checks.named_columns import LEFT, RIGHT, NamedColumn, columns_in
 from graph_compiler.declaration.call_checks import located
 from graph_compiler.declaration.operators import IntervalJoin, Join, Operator, Sink
-from graph_compiler.declaration.operators.column_uses import TIMES, ColumnUse
+from graph_compiler.declaration.operators.column_uses import HOW_TO_MAKE_TIMES, TIMES, ColumnUse
 from graph_compiler.declaration.operators.known_columns import Known, common, types_by_name
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.sql_types.inference import ColumnTypes, type_of_node, type_refusals
@@ -198,13 +198,8 @@ def _of_types(node: SqlNode, use: ColumnUse, columns: ColumnTypes) -> Iterator[P
 def _of_other_types(use: ColumnUse, read: Sequence[Known]) -> Iterator[Problem]:
     """Yield a column that is known to have another type than it may have."""
     kind = types_by_name(*(each or () for each in read)).get(use.text.lower())
-    if kind is not None and not kind.startswith(use.of_types):
-        yield Problem(
-            message=f"its time {shown(use.text)} is {kind}",
-            allowed=listing(TIMES),
-            hint="compute one before: to_timestamp(…) with the pattern of a text, timestamp_seconds(…) or "
-            "timestamp_millis(…) of a number",
-        )
+    if kind is not None and not kind.upper().startswith(use.of_types):
+        yield Problem(message=f"its time {shown(use.text)} is {kind}", allowed=listing(TIMES), hint=HOW_TO_MAKE_TIMES)
 
 
 def _missing(use: ColumnUse, column: NamedColumn, names: Sequence[str]) -> Problem:

@@ -24,6 +24,10 @@ class ColumnUse:
 
 TIMES = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ")
 """Types of times, to which an interval can be added."""
+HOW_TO_MAKE_TIMES = (
+    "compute one before: to_timestamp(…) with the pattern of a text, timestamp_seconds(…) or timestamp_millis(…) of a "
+    "number"
+)
 READ_AS_TIMES = (*TIMES, "STRING", "CHAR", "VARCHAR", "STRUCT")
 """Types that Spark's windows take: it casts text, and takes the windows of another aggregate."""
 

@@ -174,24 +174,18 @@ class Sql(Operator):
             end = place.end + 1
         return "".join([*pieces, self.query[end:]])
 
-    def times_read(self, name: str) -> int:
-        """Return how often the query reads an input."""
-        return self._places().count(name)
-
-    def _places(self) -> list[str]:
-        return [name_at(self.query, place) for place in _in_braces(self.query)]
-
     def problems(self) -> Iterator[Problem]:
         """Yield a text that is no query, names without an input, and inputs that the query does not read."""
         if self.query.strip() and (problem := query_problem(self.query)):
             yield problem
-        unknown = [name for name in self._places() if name not in self.names]
+        places = [name_at(self.query, place) for place in _in_braces(self.query)]
+        unknown = [name for name in places if name not in self.names]
         if unknown:
             known = ", ".join(f"{{{name}}}" for name in self.names)
             message = f"its query reads {{{unknown[0]}}}; its inputs are {known}"
             yield Problem(message=message, hint=did_you_mean(unknown[0], self.names))
             return  # an unread input is the one whose name is misspelled
-        unread = [name for name in self.names if name not in self._places()]
+        unread = [name for name in self.names if name not in places]
         if unread:
             message = f"its query does not read {{{unread[0]}}}"
             yield Problem(message=message, hint="write the name of a stream in braces: FROM {orders}")

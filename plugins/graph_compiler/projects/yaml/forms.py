@@ -41,7 +41,7 @@ from graph_compiler.declaration.operators import OperatorAttributes
 from graph_compiler.declaration.parameters.parameter import Argument, ParameterReference
 from graph_compiler.declaration.streams import DataStream
 from graph_compiler.identifiers import listing
-from graph_compiler.projects.yaml.tree import as_written
+from graph_compiler.projects.yaml.tree import as_written, with_all_digits
 
 _LONGEST = 60
 TAG = "<"
@@ -167,8 +167,9 @@ PlainValue = bool | int | float | str
 AsWritten = BeforeValidator(as_written)
 """Of values that are text in the end: an unquoted 1.10 is `1.10` there, not 1.1."""
 Texts = Annotated[dict[str, PlainValue], AsWritten]
-Items = Annotated[list[bool | int | float | str | None], AsWritten]
-Cells = list[Annotated[list[bool | int | float | str | Items | None], AsWritten]]
+_AllDigits = BeforeValidator(with_all_digits)
+Items = Annotated[list[bool | int | float | str | None], _AllDigits]
+Cells = list[Annotated[list[bool | int | float | str | Items | None], _AllDigits]]
 
 
 class SqlFile(Form):

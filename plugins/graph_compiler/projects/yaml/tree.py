@@ -315,6 +315,14 @@ def as_written(found: object) -> object:
     return found
 
 
+def with_all_digits(found: object) -> object:
+    """Return a list in which decimal numbers are what is written: for cells, whose columns have types."""
+    if not isinstance(found, WrittenList):
+        return found
+    texts = {at: text for at, text in found.texts.items() if not isinstance(found[at], bool)}
+    return [value if _BASED.fullmatch(texts.get(at, "")) else texts.get(at, value) for at, value in enumerate(found)]
+
+
 def without_other_numbers(found: object) -> object:
     """Return a mapping or a list in which each number that is not written as its text is Unclear: it may be text."""
     if isinstance(found, WrittenMapping):
@@ -326,7 +334,18 @@ def without_other_numbers(found: object) -> object:
 
 def _clear(value: object, text: str | None) -> object:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return Unclear(text, value) if is_number and text is not None else value  # type: ignore[arg-type]  # just checked
+    if not is_number or text is None or not _loses_digits(text, value):  # type: ignore[arg-type]  # just checked
+        return value
+    return Unclear(text, value)  # type: ignore[arg-type]  # the same
+
+
+def _loses_digits(text: str, value: float) -> bool:
+    """Whether a number has zeros around it, digits or another base that its value does not show."""
+    if _BASED.fullmatch(text):
+        return True
+    digits = text.lower().partition("e")[0].lstrip("+-")
+    has_zeros = re.match("0[0-9]", digits) is not None or ("." in digits and digits.endswith("0"))
+    return has_zeros or Decimal(text) != Decimal(str(value))
 
 
 def node_at(node: Node, path: tuple[str | int, ...]) -> Node | None:

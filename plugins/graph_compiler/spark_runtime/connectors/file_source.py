@@ -36,9 +36,10 @@ from graph_compiler.spark_runtime.connectors.typed_files import (
     or_no_files,
 )
 from graph_compiler.spark_runtime.failures.causes import read_cause
-from graph_compiler.spark_runtime.positions.new_files import PinnedPath, paths_of, reads_nothing, with_base
+from graph_compiler.spark_runtime.positions.new_files import paths_of, reads_nothing, with_base
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.file_listings import (
+    PinnedPath,
     columns_in_files_and_folders,
     load_files,
     stream_files,

@@ -30,7 +30,7 @@ from graph_compiler.spark_runtime.columns.schema_change import (
 from graph_compiler.spark_runtime.connectors.folder_values import check_folder_values, folder_refusal
 from graph_compiler.spark_runtime.repeatability.source_files import refuse_files_in_two, refuse_unread_files
 from graph_compiler.spark_runtime.secret_values import reveal_all
-from graph_compiler.spark_runtime.spark_internals.file_listings import file_versions
+from graph_compiler.spark_runtime.spark_internals.file_listings import PinnedPath, file_versions
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import plan_leaves
 
 MISFIT = "graph_compiler_misfit"
@@ -161,7 +161,8 @@ def _read_place(connector: Connector, reading: Reading) -> Found:
         raise refusal from error
     if spark.conf.get(STRICT_SOURCES, "true") != "false":
         leaves = plan_leaves(found.rows)
-        refuse_unread_files(spark, leaves, path)
+        if not isinstance(path, PinnedPath):  # they were looked at when they were listed
+            refuse_unread_files(spark, leaves, path)
         if isinstance(connector, FileConnector):
             check_folder_values(leaves, found.schema, connector.schema)
     return found

@@ -17,6 +17,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from graph_compiler.declaration.operators.column_uses import HOW_TO_MAKE_TIMES
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import did_you_mean, listing
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
@@ -71,8 +72,7 @@ def require_time(rows: DataFrame, name: str, where: str) -> None:
     if not isinstance(kind, DateType | TimestampType | TimestampNTZType):
         raise ColumnsError(
             f"its time '{name}' of {where} is {type_words(kind)}\n  allowed: DATE, TIMESTAMP and TIMESTAMP_NTZ",
-            "compute one before: to_timestamp(…) with the pattern of a text, timestamp_seconds(…) or "
-            "timestamp_millis(…) of a number",
+            HOW_TO_MAKE_TIMES,
         )
 
 

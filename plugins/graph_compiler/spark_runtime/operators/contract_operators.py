@@ -31,6 +31,7 @@ from graph_compiler.declaration.operators import (
     OnViolation,
     RowContract,
 )
+from graph_compiler.declaration.operators.column_uses import HOW_TO_MAKE_TIMES
 from graph_compiler.declaration.operators.contracts import wrong_age
 from graph_compiler.declaration.parameters.parameter import RUN_DATE, ParameterReference, ParameterValue, python_value
 from graph_compiler.deployment.documents.manifest import ContractCount
@@ -147,7 +148,7 @@ def _(operator: ExpectFresh, inputs: list[DataFrame], scope: Scope) -> DataFrame
     if not isinstance(kind, DateType | TimestampType | TimestampNTZType):
         raise ColumnsError(
             f"its column '{operator.column}' is {type_words(kind)}, and only a date or a time can be fresh",
-            f'cast it before: cast({operator.column}="TIMESTAMP"), or to_date(…) with the pattern of the text',
+            HOW_TO_MAKE_TIMES,
         )
     time = "TIMESTAMP_NTZ" if isinstance(kind, TimestampNTZType) else "TIMESTAMP"
     newest = f"max({quoted(operator.column)})"

@@ -7,7 +7,7 @@ name, is refused: reading it again could double its rows, and leaving it out cou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pyspark.sql import SparkSession
@@ -24,6 +24,7 @@ from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.file_listings import (
     FileVersion,
     Listing,
+    PinnedPath,
     file_versions,
     listed_paths,
     partition_folders,
@@ -33,32 +34,6 @@ from graph_compiler.staging.positions.position_log import PositionError, SeenFil
 from graph_compiler.staging.publications.listing import is_hidden
 
 _SHOWN = 3
-
-
-class PinnedPath(str):
-    """The path of a source of which only some files are read; for messages, it is the path.
-
-    `base` is the folder below which names of folders are columns, None if there are none: single files do not show it.
-    """
-
-    __slots__ = ("base", "files")
-    files: tuple[str, ...]
-    base: str | None
-
-    @classmethod
-    def of(cls, path: str, files: Iterable[str], base: str | None = None) -> PinnedPath:
-        """Return a path of which only these files are read."""
-        pinned = cls(path)
-        pinned.files, pinned.base = tuple(files), base
-        return pinned
-
-    def __eq__(self, other: object) -> bool:
-        """Whether the other one is the same path with the same files."""
-        return isinstance(other, PinnedPath) and str.__eq__(self, other) and self.files == other.files
-
-    def __hash__(self) -> int:
-        """Return a number that equal paths share."""
-        return hash((str.__hash__(self), self.files))
 
 
 def paths_of(connector: FileConnector) -> list[str]:

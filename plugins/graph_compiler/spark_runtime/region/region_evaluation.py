@@ -8,7 +8,7 @@ The caller decides where rows come from and where fixed rows go: a run uses stag
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import attrgetter
@@ -45,7 +45,7 @@ from graph_compiler.spark_runtime.region.previous_version import read_target
 from graph_compiler.spark_runtime.region.region_graph import OperatorGraph, Output
 from graph_compiler.spark_runtime.repeatability.source_files import ListedFiles, OwnReads, SharedListings
 from graph_compiler.spark_runtime.repeatability.variations import Judgement, Variation, Variations, queries_differ
-from graph_compiler.spark_runtime.spark_internals.plan_leaves import reads_leaves_again
+from graph_compiler.spark_runtime.spark_internals.plan_leaves import read_again
 
 LOG = program_log.logger(__name__)
 
@@ -167,7 +167,6 @@ class RegionEvaluation:
             self._settle_reads(operator, judged[-1].reads)
             return given[-1]
 
-        inherited = self.variations.of(sources)
         scope = Scope(
             spark=self.spark,
             parameters=self.parameters,
@@ -179,18 +178,10 @@ class RegionEvaluation:
             contracts=self.contracts,
             is_dry=self.is_dry,
             counts_apart=operator.node_id in self._apart,
-            inputs_vary=bool(inherited),
+            inputs_vary=bool(self.variations.of(sources)),
             passed=self.passed,
         )
-        splits = any(self._readers[operator.node_id, tag] for tag in operator.operator.output_tags())
-        is_fixed_first = bool(inherited) and self._reads_again(operator, given, splits=splits)
-        outputs = {} if is_fixed_first else _outputs(operator, inputs, scope, splits=splits)
-        if is_fixed_first or (inherited and _has_read_again(operator, outputs, given)):
-            self._log(operator, "its inputs are staged once, since it reads them several times", inherited[0])
-            inputs = {number: [scope.materialize(f"input-{number}", union(rows))] for number, rows in inputs.items()}
-            given[:] = [rows for each in inputs.values() for rows in each]  # only it reads what they have read
-            inherited, scope = (), replace(scope, inputs_vary=False)
-            outputs = _outputs(operator, inputs, scope, splits=splits)
+        outputs, inherited = self._evaluated(operator, inputs, given, scope)
         fixed = [each.variation for each in judged if each.variation is not None]
         judged.clear()
         exact: dict[str | None, DataFrame] = {}
@@ -205,14 +196,33 @@ class RegionEvaluation:
                 self._compared.add(output)
             self._keep(operator, tag, rows)
 
+    def _evaluated(
+        self, operator: OperatorDescriptor, inputs: dict[int, list[DataFrame]], given: list[DataFrame], scope: Scope
+    ) -> tuple[dict[str | None, DataFrame], tuple[Variation, ...]]:
+        """Return an operator's outputs, and why what it reads may vary; varying inputs that it reads again are fixed.
+
+        What a query or a function has read several times shows its plan: it is evaluated once more then.
+        """
+        splits = any(self._readers[operator.node_id, tag] for tag in operator.operator.output_tags())
+        varying = {number for number in inputs if self.variations.of(self._reads_from(operator, number))}
+        again = varying if self._reads_again(operator, given, splits=splits) else set[int]()
+        outputs = {} if again else _outputs(operator, inputs, scope, splits=splits)
+        again = again or (varying & _read_again(operator, outputs, inputs) if varying and not self.is_dry else set())
+        if again:
+            (why, *_) = self.variations.of(self._reads_from(operator, *again))
+            self._log(operator, "its inputs are staged once, since it reads them several times", why)
+            fixed = {number: [scope.materialize(f"input-{number}", union(inputs[number]))] for number in sorted(again)}
+            inputs = inputs | fixed
+            given[:] = [rows for each in inputs.values() for rows in each]  # only it reads what they have read
+            varying -= again
+            outputs = _outputs(operator, inputs, replace(scope, inputs_vary=bool(varying)), splits=splits)
+        return outputs, self.variations.of(self._reads_from(operator, *varying)) if varying else ()
+
     def _reads_again(self, operator: OperatorDescriptor, given: Iterable[DataFrame], *, splits: bool) -> bool:
-        """Whether an operator reads its inputs several times, as it is declared."""
+        """Whether an operator reads its inputs several times, as it is declared: an iteration does in each round."""
         if splits or (operator.node_id in self._apart and self._readers[operator.node_id, None] > 0):
             return True
-        if any(rows.isStreaming for rows in given):  # the offsets of a batch say what it has
-            return False
-        kind = operator.operator
-        return isinstance(kind, Iterate) or (isinstance(kind, Sql) and any(kind.times_read(n) > 1 for n in kind.names))
+        return isinstance(operator.operator, Iterate) and not any(rows.isStreaming for rows in given)
 
     def _refuse_several_reads(self, operator: OperatorDescriptor, judged: Mapping[str | None, Judgement]) -> None:
         """Raise RepeatedReadError if several outputs of an operator read what may change in between."""
@@ -363,9 +373,10 @@ class RegionEvaluation:
         if not self.is_dry:
             LOG.info("%s: %s, because %s", operator.name, what, reason)
 
-    def _reads_from(self, operator: OperatorDescriptor) -> frozenset[Output]:
-        """Return the outputs of this region that an operator reads."""
-        read = (edge for edge in operator.inputs if edge.staged is None)
+    def _reads_from(self, operator: OperatorDescriptor, *numbers: int) -> frozenset[Output]:
+        """Return the outputs of this region that an operator reads, as some of its inputs or as any."""
+        edges = (edge for edge in operator.inputs if not numbers or edge.type_number in numbers)
+        read = (edge for edge in edges if edge.staged is None)
         return frozenset((edge.node_id, edge.output_tag) for edge in read)
 
     def _rows(self, edge: InputDescriptor, partitions: int | None) -> DataFrame:
@@ -394,13 +405,18 @@ def _outputs(
     return {None: evaluate(operator.operator, inputs, scope)}
 
 
-def _has_read_again(
-    operator: OperatorDescriptor, outputs: Mapping[str | None, DataFrame], given: Sequence[DataFrame]
-) -> bool:
-    """Whether a function has put one of its inputs into its result several times: joined it with its own total."""
-    if not isinstance(operator.operator, FunctionOperator) or any(rows.isStreaming for rows in given):
-        return False
-    return any(reads_leaves_again(rows, given) for rows in outputs.values())
+def _read_again(
+    operator: OperatorDescriptor, outputs: Mapping[str | None, DataFrame], inputs: Mapping[int, list[DataFrame]]
+) -> Set[int]:
+    """Return the inputs that a query or a function has put into its result several times: joined with its own total.
+
+    Of a stream, the offsets of a batch say what it has.
+    """
+    is_any = isinstance(operator.operator, FunctionOperator | Sql)
+    if not is_any or any(rows.isStreaming for rows in outputs.values()):
+        return frozenset()
+    united = {number: union(rows) for number, rows in inputs.items()}
+    return {number for rows in outputs.values() for number in read_again(rows, united)}
 
 
 def _only_columns(rows: DataFrame, shared: SharedResult) -> DataFrame | None:

@@ -27,7 +27,7 @@ from graph_compiler.spark_runtime.repeatability.table_folders import refuse_fold
 from graph_compiler.spark_runtime.spark_internals.file_listings import (
     FileVersion,
     Listing,
-    file_versions,
+    files_read,
     listed_paths,
     skipped_file,
     unlogged_files,
@@ -74,7 +74,7 @@ class ListedFiles:
     @classmethod
     def of(cls, spark: SparkSession, leaf: PlanLeaf, listing: Listing, again: Relisting | None = None) -> ListedFiles:
         """Return the files of a leaf's listing that are read."""
-        return cls(spark, leaf, listing, frozenset(file_versions(listing)), listing.state, again)
+        return cls(spark, leaf, listing, frozenset(files_read(spark, listing)), listing.state, again)
 
     @property
     def place(self) -> tuple[object, ...]:
@@ -265,7 +265,7 @@ def refuse_unread_files(spark: SparkSession, leaves: Sequence[PlanLeaf], named: 
     Also if they are those of a table, whose log is not read. `named` is its path: Spark skips `_orders.csv`, and what
     `in/_*.csv` matches.
     """
-    for listing in (leaf.listing for leaf in leaves if leaf.listing is not None):
+    for listing in (leaf.listing for leaf in leaves if leaf.listing is not None and leaf.table is None):
         refuse_folders_of_tables(spark, listing)
         _refuse_unlogged_files(spark, listing)
     is_hidden_name = named is not None and is_hidden(PurePosixPath(named).name)

@@ -5,18 +5,20 @@ Who reads all files there has rows of former versions; and no reader of the tabl
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import PurePosixPath
 
 from pyspark.sql import SparkSession
 
 from graph_compiler.errors import PublicationError, UnreadFilesError
 from graph_compiler.spark_runtime.publishing.literal_paths import literal_path
-from graph_compiler.spark_runtime.spark_internals.file_listings import Listing, listed_folders
+from graph_compiler.spark_runtime.spark_internals.file_listings import Listing, is_of_log, listed_folders
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import existing, unmatched_path
+from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError
 
 _LOGS = {"_delta_log": "a table of Delta Lake", ".hoodie": "a table of Hudi"}
 _OF_STREAMS = "_spark_metadata"
-_ICEBERG = "a table of Iceberg"
+_ICEBERG, _OF_ICEBERG = "a table of Iceberg", "{v[0-9]*,[0-9][0-9][0-9][0-9][0-9]-*-*-*-*-*}.metadata.json"
 _AS_TABLE = {
     "a table of Delta Lake": "Delta(…) with the path of the table",
     "a table of Hudi": "Table(…) with its name in Spark's catalog",
@@ -29,18 +31,18 @@ def refuse_folders_of_tables(spark: SparkSession, listing: Listing) -> None:
 
     Also for a folder below one that a stream of Spark writes: its log is not read there.
     """
-    for folder in listed_folders(listing):
-        whole = _whole(folder)
+    parts = {_whole(folder): folder for folder in listed_folders(listing)}
+    for whole, part in parts.items():
         if kind := _table_at(spark, whole):
             raise UnreadFilesError(
                 f"{whole} is {kind}, whose log says which of its files count: all of them would be read, with rows "
                 f"that were replaced or removed\n  hint: read it with {_AS_TABLE[kind]}"
             )
-        if whole != folder and _is_of_stream(spark, whole):
+        if not is_of_log(listing) and _is_of_stream(spark, whole):
             raise UnreadFilesError(
-                f"{folder} is a part of what a stream of Spark writes, and Spark reads the stream's log "
+                f"{part} is a part of what a stream of Spark writes, and Spark reads the stream's log "
                 "(_spark_metadata) only with the whole folder: files of batches that failed would be read, too\n"
-                f"  hint: read {whole}, and filter by the columns of its folders"
+                f"  hint: read {whole} without a pattern, and filter by the columns of its folders"
             )
 
 
@@ -71,10 +73,13 @@ def _above(path: str) -> str:
 def _table_at(spark: SparkSession, folder: str) -> str | None:
     if found := existing(spark, [f"{folder}/{log}" for log in _LOGS]):
         return _LOGS[PurePosixPath(found[0]).name]
-    metadata = f"{_above(folder)}/metadata"
-    if PurePosixPath(folder).name != "data" or not existing(spark, [metadata]):
+    above, _, name = folder.rpartition("/")
+    if name != "data" or not PurePosixPath(above).name or not existing(spark, [f"{above}/metadata"]):
         return None
-    return None if unmatched_path(spark, f"{literal_path(metadata)}/*.metadata.json") else _ICEBERG
+    with suppress(Py4JJavaError):  # it may not be listed
+        if unmatched_path(spark, f"{literal_path(above)}/metadata/{_OF_ICEBERG}") is None:
+            return _ICEBERG
+    return None
 
 
 def _is_of_stream(spark: SparkSession, folder: str) -> bool:

@@ -163,7 +163,8 @@ def _has_order(kind: str, function: Any) -> bool:
     """Whether an aggregate has an order, WITHIN GROUP (ORDER BY …), in which what is equal is identical."""
     if kind == "ListAgg":
         texts, orders = function.child(), elements(function.orderExpressions())
-        is_by_texts = any(bool(order.child().semanticEquals(texts)) for order in orders)
+        values = texts.child() if java_class_name(texts) == "Cast" else texts
+        is_by_texts = any(bool(order.child().semanticEquals(each)) for order in orders for each in (texts, values))
         return is_by_texts and _COLLATION not in str(texts.dataType().catalogString())
     return kind == "Mode" and bool(function.reverseOpt().isDefined())
 

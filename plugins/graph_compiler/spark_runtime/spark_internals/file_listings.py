@@ -36,7 +36,6 @@ from graph_compiler.spark_runtime.spark_internals.plans import analyzed_plan, el
 from graph_compiler.staging.publications.listing import is_hidden
 
 _FILE_SOURCES = "org.apache.spark.sql.execution.datasources"
-_MOST_ROOTS = 32
 _OF_LOG = "MetadataLogFileIndex"
 _FILTERS = ("pathGlobFilter", "modifiedBefore", "modifiedAfter")
 """Options of a read that leave out files on purpose."""
@@ -125,6 +124,32 @@ class Listing:
         """The path of the read, which may be a pattern; None if it has none or several, or is named in SQL text."""
         path = self.options.get("path")
         return str(path.get()) if path.isDefined() else None
+
+
+class PinnedPath(str):
+    """The path of a source of which only some files are read; for messages, it is the path.
+
+    `base` is the folder below which names of folders are columns, None if there are none: single files do not show it.
+    """
+
+    __slots__ = ("base", "files")
+    files: tuple[str, ...]
+    base: str | None
+
+    @classmethod
+    def of(cls, path: str, files: Iterable[str], base: str | None = None) -> PinnedPath:
+        """Return a path of which only these files are read."""
+        pinned = cls(path)
+        pinned.files, pinned.base = tuple(files), base
+        return pinned
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the other one is the same path with the same files."""
+        return isinstance(other, PinnedPath) and str.__eq__(self, other) and self.files == other.files
+
+    def __hash__(self) -> int:
+        """Return a number that equal paths share."""
+        return hash((str.__hash__(self), self.files))
 
 
 def listed_files(rows: DataFrame) -> tuple[int, int]:
@@ -222,15 +247,23 @@ def listed_paths(listing: Listing) -> tuple[str, ...]:
 
 def listed_folders(listing: Listing) -> tuple[str, ...]:
     """Return the folders that were listed, and those of single files."""
-    roots, files = elements(listing.index.rootPaths()), listing.index.leafFiles()
-    above = len(roots) > _MOST_ROOTS  # single files: a pattern matches them, or a source reads only some
-    folders = (path.getParent() if above or files.contains(path) else path for path in roots)
-    return tuple(dict.fromkeys(str(folder.toString()) for folder in folders))
+    roots = str(listing.index.rootPaths().mkString("\n")).split("\n")
+    files = {file.path for file in file_versions(listing)} if roots else set()
+    return tuple(dict.fromkeys(root.rpartition("/")[0] if root in files else root for root in roots))
 
 
 def file_versions(listing: Listing) -> Iterator[FileVersion]:
     """Yield the files that are read."""
     yield from _versions(listing.index.allFiles())
+
+
+def files_read(spark: SparkSession, listing: Listing) -> Iterator[FileVersion]:
+    """Yield the files that are read, as they are: the log of a stream may have other times, of before a copy."""
+    if not is_of_log(listing):
+        yield from file_versions(listing)
+        return
+    logged = {file.path for file in file_versions(listing)}
+    yield from (file for file in versions_again(spark, listing) if file.path in logged)
 
 
 def partition_folders(listing: Listing) -> tuple[StructType, list[str]]:
@@ -294,9 +327,14 @@ def unread_files(listing: Listing) -> list[str]:
     return sorted(path for status, path in statuses if path in found and index.matchPathPattern(status))
 
 
+def is_of_log(listing: Listing) -> bool:
+    """Whether a stream of Spark has written a folder, and only the files in its log are read."""
+    return java_class_name(listing.index) == _OF_LOG
+
+
 def unlogged_files(spark: SparkSession, listing: Listing) -> list[str]:
     """Return the files with rows that are not read since a stream of Spark has written others beside them."""
-    if java_class_name(listing.index) != _OF_LOG:
+    if not is_of_log(listing):
         return []
     logged = {file.path for file in file_versions(listing)}
     there = _listed_now(spark, listing.index.rootPaths(), listing.options)

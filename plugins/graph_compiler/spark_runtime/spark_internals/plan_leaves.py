@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import pickletools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.spark_runtime.spark_internals.file_listings import Listing, listing_of
 from graph_compiler.spark_runtime.spark_internals.java import (
+    Py4JJavaError,
     java_array,
     java_class,
     java_class_name,
@@ -72,6 +74,8 @@ class PlanLeaf:
             return relation.location() if is_files else relation
         if self.kind == "LogicalRDD":
             return self.node.rdd()
+        if self.kind == "HiveTableRelation":
+            return self.node.tableMeta()
         return self.node.table() if self.kind == "DataSourceV2Relation" else self.node
 
     @property
@@ -120,7 +124,11 @@ class PlanLeaf:
 
 def plan_leaves(rows: DataFrame) -> list[PlanLeaf]:
     """Return the leaves of an analyzed plan, without the views that contain them."""
-    leaves = (leaf for each in _sequences(analyzed_plan(rows)) for leaf in elements(each))
+    return _leaves(analyzed_plan(rows))
+
+
+def _leaves(plan: Any) -> list[PlanLeaf]:
+    leaves = (leaf for each in _sequences(plan) for leaf in elements(each))
     kinds = ((java_class_name(leaf), leaf) for leaf in leaves)
     return [PlanLeaf(kind, listing_of(leaf), leaf) for kind, leaf in kinds if kind not in _REFERENCES]
 
@@ -200,11 +208,29 @@ def own_leaves(rows: DataFrame, inputs: Sequence[DataFrame]) -> list[PlanLeaf]:
     return [leaf for leaf in found if leaf.kind not in _STREAMS and not known.containsKey(leaf.identity)]
 
 
-def reads_leaves_again(rows: DataFrame, inputs: Sequence[DataFrame]) -> bool:
-    """Whether a plan has a leaf more often than its inputs: Spark may compute it again for each place."""
-    known = Counter(java_identity(leaf.identity) for each in inputs for leaf in plan_leaves(each))
-    found = Counter(java_identity(leaf.identity) for leaf in plan_leaves(rows))
-    return any(times > known[leaf] for leaf, times in found.items() if leaf in known)
+def read_again(rows: DataFrame, inputs: Mapping[int, DataFrame]) -> frozenset[int]:
+    """Return the inputs of which an optimized plan has a leaf more often than they have: it computes them again.
+
+    Only that shows a common table expression that is read twice, and what Spark makes of a lateral join.
+    """
+    try:
+        plan = _optimized_plan(rows)
+        found = Counter(java_identity(leaf.identity) for leaf in _leaves(plan))
+        known = {number: Counter(_identities(each)) for number, each in inputs.items()}
+    except (PySparkException, Py4JJavaError):  # what is wrong shows when it runs
+        return frozenset()
+    is_repeated = "UnionLoop" in str(plan.toString())  # a recursion computes its step in each round
+    every: Counter[int] = sum(known.values(), Counter())
+    again = {leaf for leaf, times in found.items() if times > every[leaf] or is_repeated}
+    return frozenset(number for number, leaves in known.items() if not again.isdisjoint(leaves))
+
+
+def _identities(rows: DataFrame) -> list[int]:
+    return [java_identity(leaf.identity) for leaf in _leaves(_optimized_plan(rows))]
+
+
+def _optimized_plan(rows: DataFrame) -> Any:
+    return rows._jdf.queryExecution().optimizedPlan()
 
 
 def with_listing(rows: DataFrame, leaves: Iterable[tuple[PlanLeaf, Listing]]) -> DataFrame:

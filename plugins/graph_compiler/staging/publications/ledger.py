@@ -292,7 +292,8 @@ class Ledger:
         raise PublicationError(
             f"what execution {publication.execution_id} decided to publish to {publication.target} was carried out, "
             f"and was given up meanwhile: a retry would not know of its rows\n  found: {GIVEN_UP.decode()} in {key}\n"
-            f"  hint: if its rows are in the target: {putting('{}', key)}; then clear the task"
+            f"  hint: if its rows are in the target, and no later publication of this run has them again: "
+            f"{putting('{}', key)}; then clear the task"
         )
 
     def _fold(self, publication: Publication) -> None:
