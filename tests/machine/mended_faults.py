@@ -1043,7 +1043,7 @@ FAULTS = (
     _fault(
         124,
         "an operator reads again by itself what its staged inputs have read",
-        ("RegionEvaluation.run", "given[:] = [rows for each in inputs.values() for rows in each]", "pass"),
+        ("RegionEvaluation._evaluated", "given[:] = [rows for each in inputs.values() for rows in each]", "pass"),
         found_by=f"{OWN_READS}::test_a_filter_reads_what_its_input_has_read_by_itself",
     ),
     _fault(

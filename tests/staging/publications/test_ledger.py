@@ -445,7 +445,7 @@ def test_rows_of_what_was_given_up_meanwhile_are_no_success(ledger: Ledger, targ
     with pytest.raises(PublicationError, match="was given up meanwhile") as raised:
         ledger.finish(intent)
     assert not isinstance(raised.value, PublicationConflictError)
-    subprocess.run(str(raised.value).partition("in the target: ")[2].partition(";")[0], shell=True, check=True)
+    subprocess.run(str(raised.value).partition("has them again: ")[2].partition(";")[0], shell=True, check=True)
     ledger.finish(intent)
     assert own(ledger, target, SINK) == ["slow"]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -144,6 +143,8 @@ class LedgerRecords:
     def _contents(self, target: str, numbers: range) -> dict[int, bytes | DamagedDocumentError]:
         if len(numbers) == 1:
             return {numbers[0]: self._content(target, numbers[0])}
+        from concurrent.futures import ThreadPoolExecutor  # most drivers read few records
+
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             return dict(zip(numbers, pool.map(partial(self._content, target), numbers), strict=True))
 
