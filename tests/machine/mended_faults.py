@@ -1884,4 +1884,14 @@ FAULTS = (
         ("require_time", "if not isinstance(kind, DateType | TimestampType | TimestampNTZType):", "if False:"),
         found_by="spark/columns/test_common_types.py::test_a_time_is_neither_a_text_nor_a_number",
     ),
+    _fault(
+        210,
+        "a task is green though others have given up what it has decided",
+        ("is_carried_out", "if found is Ending.GIVEN_UP:", "if False:"),
+        ("is_carried_out", "found is Ending.CARRIED_OUT", "found is not Ending.OPEN"),
+        found_by=(
+            "spark/connectors/test_decisions_of_tables.py::"
+            "test_what_others_give_up_before_its_execution_carries_it_out_is_not_published"
+        ),
+    ),
 )

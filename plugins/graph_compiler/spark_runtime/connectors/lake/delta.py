@@ -56,6 +56,7 @@ from graph_compiler.spark_runtime.connectors.lake.formats import (
     as_inserted,
     changes_of_a_stream,
     check_format,
+    is_carried_out,
     not_replaceable,
     other_changes,
     read_commit,
@@ -430,9 +431,10 @@ def _carry_out(to: CommitPublication, connector: Delta, spark: SparkSession, led
     """Commit what was decided, unless it is in the table's log, record that, and return the version that has it.
 
     Raises PublicationConflictError if its rows or its table are gone, PublicationError if the table refuses the rows;
-    both give it up. Other errors leave the decision, and the next execution looks again.
+    both give it up. Raises PublicationConflictError if another execution has given it up. Other errors leave the
+    decision, and the next execution looks again.
     """
-    if not ledger.is_open(to):
+    if is_carried_out(to, ledger):
         return ledger.commit_of(to)
     try:
         _commit(to, connector, spark, ledger)

@@ -62,6 +62,7 @@ from graph_compiler.spark_runtime.connectors.lake.formats import (
     MERGED,
     AppendedRows,
     add_columns,
+    is_carried_out,
     not_replaceable,
     refuse_other_partitions,
 )
@@ -407,7 +408,7 @@ def _carry_out(to: SnapshotPublication, connector: Iceberg, spark: SparkSession,
     Raises PublicationConflictError if it is given up, now or by another execution; Iceberg's errors if the outcome is
     not known: the decision stands, and the next execution looks again.
     """
-    if not ledger.is_open(to):
+    if is_carried_out(to, ledger):
         return ledger.commit_of(to)
     try:
         snapshot = _commit(to, connector, spark)
