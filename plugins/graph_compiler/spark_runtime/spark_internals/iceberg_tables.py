@@ -88,6 +88,11 @@ class IcebergTable:
         return str(self.java.uuid().toString())
 
     @property
+    def settings(self) -> Mapping[str, str]:
+        """Return the table's properties: `write.format.default`."""
+        return dict(self.java.properties())
+
+    @property
     def snapshot(self) -> int | None:
         """Return the id of the snapshot that readers see, None for a new table."""
         current = self.java.currentSnapshot()

@@ -106,6 +106,8 @@ _PICKED = (SinkMode.APPEND, SinkMode.OVERWRITE_PARTITIONS)
 _REPLACING = (SinkMode.OVERWRITE, SinkMode.ERROR_IF_EXISTS)
 _NOTE = "snapshot-property."
 """Options of a writer, which Iceberg notes with the snapshot."""
+_STAGES, _STAGED_AS = "write.wap.enabled", "spark.wap.id"
+"""With this property of a table and this setting of a session, a write moves no branch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -323,6 +325,7 @@ def _(connector: Iceberg, operator_id: OperatorId, sink: Sink, context: SinkCont
     connect(connector, spark)
     _create(connector, sink, spark)
     table = IcebergTable.load(spark, connector.sql_name)
+    _refuse_staging(connector, table)
     refuse_other_partitions(connector.place, sink.mode, there=table.partitions(), declared=connector.partitions)
     target = f"iceberg:{table.uuid}"
     finish = partial(_finish, connector=connector, spark=spark, ledger=ledger)
@@ -375,6 +378,17 @@ def _create(connector: Iceberg, sink: Sink, spark: SparkSession) -> None:
         raise PublicationError(f"Iceberg has no such type, and would store another one:{columns}")
     partitions = f" PARTITIONED BY ({', '.join(connector.partitioned_by)})" if connector.partitioned_by else ""
     spark.sql(f"CREATE TABLE IF NOT EXISTS {name} ({ddl(schema)}) USING iceberg{partitions}")
+
+
+def _refuse_staging(connector: Iceberg, table: IcebergTable) -> None:
+    """Raise PublicationError if Iceberg would stage the rows where no branch has them."""
+    if table.settings.get(_STAGES, "").lower() == "true" and table.spark.conf.get(_STAGED_AS, None) is not None:
+        raise PublicationError(
+            f"{connector.place} has {_STAGES}=true, and the session has {_STAGED_AS}: Iceberg would stage the rows, "
+            f"and readers would not see them\n  allowed: a session without {_STAGED_AS}\n"
+            f"  hint: leave {_STAGED_AS} out. The sink writes its rows to a branch, where no reader looks, and "
+            "publishes them when all sinks and contracts of the task are done"
+        )
 
 
 def _is_held(kind: DataType) -> bool:
@@ -498,8 +512,11 @@ def _refuse_rows(
     connector: Iceberg, table: IcebergTable, own: tuple[Publication, ...], ledger: Ledger, number: int
 ) -> None:
     """Raise PublicationError for rows of others in a table that must have none."""
-    rows = table.spark.table(table.name)
-    if table.snapshot is None or rows.isEmpty():
+    if table.snapshot is None:
+        return
+    # By its id: a session's spark.wap.branch would lead to the rows of that branch.
+    rows = table.spark.read.option("versionAsOf", str(table.snapshot)).table(table.name)
+    if rows.isEmpty():
         return
     target = f"iceberg:{table.uuid}"
     refuse_rows_of_others(str(connector.place), own, ledger, target=target, before=number, count=rows.count)
