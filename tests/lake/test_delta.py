@@ -215,6 +215,23 @@ def test_rows_of_delta_that_others_have_moved_are_not_replaced(filled: Shop, sin
     assert filled.rows() == sorted([*OLD, MINE])
 
 
+def test_rows_of_delta_that_others_have_updated_beside_their_file_are_not_replaced(
+    shop: Shop, sinks: Sinks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their file stays, with a vector that marks them as removed; the updated ones are in a file of others."""
+    shop.create(more="TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+    update = f"UPDATE delta.`{shop.path}` SET amount = 7 WHERE id = 4"
+    rows = (MINE, (4, "mon", 40))
+    sinks.write(shop.table(), sold(*rows), mode="append")
+    sleeping(monkeypatch, delta, "_replace", lambda: shop.spark.sql(update))
+    with pytest.raises(PublicationConflictError, match="others have moved"):
+        sinks.write(shop.table(), sold(MINE, (4, "mon", 41)), mode="append")
+    for again in (sold(*rows), sold(MINE, (4, "mon", 41))):
+        with pytest.raises(PublicationError, match="others have changed them, or moved them"):
+            sinks.write(shop.table(), again, mode="append")
+    assert shop.rows() == [MINE, (4, "mon", 7)]
+
+
 @pytest.mark.parametrize("change", ["overwrite", "overwrite-partitions", "DELETE FROM {} WHERE day = 'tue'"])
 def test_rows_that_others_have_replaced_are_appended_to_delta_again(filled: Shop, sinks: Sinks, change: str) -> None:
     rows = [(3, "tue", 30)]

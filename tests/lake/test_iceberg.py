@@ -147,6 +147,28 @@ def test_rows_that_others_have_replaced_are_appended_again(
         assert filled.rows() == sorted([*left, *rows])
 
 
+@pytest.mark.parametrize("version", [2, 3])
+def test_rows_that_others_have_updated_beside_their_file_are_not_replaced(
+    filled: Lake, sinks: Sinks, version: int
+) -> None:
+    """Their file stays, beside one that marks them as removed; the updated ones are in a file of others."""
+    name = f"{filled.name}.db.sold"
+    filled.spark.sql(
+        f"ALTER TABLE {name} SET TBLPROPERTIES ('format-version' = '{version}', 'write.merge.mode' = 'merge-on-read')"
+    )
+    merge = f"MERGE INTO {name} t USING (SELECT {{}} AS id) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET t.amount = 7"
+    rows = (MINE, (4, "mon", 40))
+    sinks.write(filled.table(), sold(*rows), mode="append")
+    filled.spark.sql(merge.format(1))  # of others: the own ones can be replaced
+    sinks.write(filled.table(), sold(MINE, (4, "mon", 41)), mode="append")
+    assert filled.rows() == sorted([(1, "mon", 7), OLD[1], MINE, (4, "mon", 41)])
+    filled.spark.sql(merge.format(4))
+    for again in (sold(MINE, (4, "mon", 41)), sold(MINE, (4, "mon", 42))):
+        with pytest.raises(PublicationError, match="others have changed them, or moved them"):
+            sinks.write(filled.table(), again, mode="append")
+    assert filled.rows() == sorted([(1, "mon", 7), OLD[1], MINE, (4, "mon", 7)])
+
+
 def test_what_a_run_has_merged_is_not_replaced_by_what_it_appends(filled: Lake, sinks: Sinks) -> None:
     """Its file has a row of others, too: as many rows as the merge was given."""
     sinks.write(filled.table(), sold((7, "tue", 70)), mode="append", run="r2")

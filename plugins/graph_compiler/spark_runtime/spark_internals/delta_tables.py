@@ -103,6 +103,10 @@ class DeltaTable:
         added = self._added_by(version)
         return added is not None and len(self._left(added, self.java)) == len(added)
 
+    def has_marks(self, version: int) -> bool:
+        """Whether rows in files that a version has added are marked as removed: by deletion vectors."""
+        return _has_marks(self._left(self._added_by(version) or [], self.java))
+
     def changes_since(self, version: int) -> frozenset[str]:
         """Return what the commits after a version do to rows before them: "adds", "moves", "removes", "changes".
 
@@ -122,7 +126,7 @@ class DeltaTable:
         added = self._added_by(version)
         left = self._left(added or [], change.snapshot())
         changes = self._changes(version + 1, int(change.snapshot().version()))
-        if added is None or (len(left) < len(added) and not changes <= {"adds", "removes"}):
+        if added is None or ((len(left) < len(added) or _has_marks(left)) and not changes <= {"adds", "removes"}):
             return False
         removed = [each.remove() for each in left]
         files = elements(change.writeFiles(rows._jdf))
@@ -257,6 +261,10 @@ def _change(actions: Sequence[Any]) -> str:
         return "moves"
     replaces = any(_kind(each) == "CommitInfo" and str(each.operation()) == "WRITE" for each in actions)
     return "removes" if replaces or not any(_kind(each) == _ADDED for each in actions) else "changes"
+
+
+def _has_marks(files: Sequence[Any]) -> bool:
+    return any(each.deletionVector() is not None for each in files)
 
 
 def _kind(action: Any) -> str:

@@ -30,6 +30,8 @@ REPLACES_ALL = "graph-compiler.replaces-all"
 """Our property of a snapshot that replaces all rows: Iceberg has the same word for one that changes some."""
 _SOURCE = "source-snapshot-id"
 """Iceberg's property of a snapshot that was made from another one, by a cherry-pick."""
+_PATH_OF_DELETES = 2147483546
+"""Iceberg's id of the column of a file of deletes that has the path of the file with the rows."""
 _REFUSALS = (
     f"{_ICEBERG}.exceptions.ValidationException",
     "java.lang.IllegalArgumentException",
@@ -249,6 +251,18 @@ class IcebergTable:
             f"WHERE snapshot_id = {snapshot} AND status < 2 AND data_file.content = 0"
         )
         return tuple(TableFile(path=path, rows=rows) for path, rows in entries.collect())
+
+    def has_marks(self, snapshot: int, files: Sequence[TableFile]) -> bool:
+        """Whether rows in files that a snapshot has added may be marked as removed, by files of deletes."""
+        entries = f"{self.name}.entries"
+        lower, upper = (f"data_file.{bound}_bounds[{_PATH_OF_DELETES}]" for bound in ("lower", "upper"))
+        deletes = self.spark.sql(
+            f"SELECT DISTINCT coalesce(data_file.referenced_data_file, if({lower} = {upper}, string({lower}), NULL)) "
+            f"FROM {entries} WHERE status < 2 AND data_file.content > 0 AND sequence_number >= "
+            f"(SELECT min(sequence_number) FROM {entries} WHERE snapshot_id = {snapshot} AND data_file.content = 0)"
+        )
+        own = {file.path for file in files}
+        return any(path is None or path in own for (path,) in deletes.collect())
 
     def changes_since(self, snapshot: int) -> frozenset[str]:
         """Return what the commits after a snapshot do to rows before them: "adds", "moves", "removes", "changes".

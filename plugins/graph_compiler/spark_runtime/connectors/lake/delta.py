@@ -362,7 +362,11 @@ def _(connector: Delta, operator_id: OperatorId, sink: Sink, context: SinkContex
 
 
 def _where_are_rows_of(version: int, table: DeltaTable) -> AppendedRows:
-    return AppendedRows.found(has_all_files=table.has_all_of(version), changes=table.changes_since(version))
+    return AppendedRows.found(
+        has_all_files=table.has_all_of(version),
+        has_marks=table.has_marks(version),
+        changes=table.changes_since(version),
+    )
 
 
 def _commit_of(version: int | None, table: DeltaTable) -> PublishedCommit | None:

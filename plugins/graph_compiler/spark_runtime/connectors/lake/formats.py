@@ -122,9 +122,12 @@ class AppendedRows(Enum):
     UNKNOWN = auto()
 
     @classmethod
-    def found(cls, *, has_all_files: bool, changes: Set[str]) -> AppendedRows:
-        """Return where they are, by what commits since then have done."""
-        if has_all_files:
+    def found(cls, *, has_all_files: bool, has_marks: bool, changes: Set[str]) -> AppendedRows:
+        """Return where they are, by what commits since then have done.
+
+        `has_marks`: rows in the files are marked as removed. Then "changes" may have moved these to other files.
+        """
+        if has_all_files and not (has_marks and "changes" in changes):
             return cls.THERE
         if changes <= {"adds", "moves"}:
             return cls.MOVED

@@ -239,7 +239,11 @@ class IcebergSink:
         table = IcebergTable.load(self.spark, self._name)
         files, rows = table.files_of(earlier.snapshot), earlier.publication.rows
         left = sum(file.rows for file in files)
-        where = AppendedRows.found(has_all_files=left == rows, changes=table.changes_since(earlier.snapshot))
+        where = AppendedRows.found(
+            has_all_files=left == rows,
+            has_marks=table.has_marks(earlier.snapshot, files),
+            changes=table.changes_since(earlier.snapshot),
+        )
         before = table.rows_of(earlier.snapshot) if where.are_complete else None
         now = None if written.snapshot is None else table.rows_of(written.snapshot)
         if before is not None and now is not None and are_equal(before, now):
