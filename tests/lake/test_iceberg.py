@@ -228,6 +228,20 @@ def test_a_table_without_partitions_is_not_replaced_by_accident(lake: Lake, sink
         sinks.open(lake.table(), mode="overwrite-partitions")
 
 
+def test_partitions_are_replaced_only_where_all_files_have_those_of_the_table(filled: Lake, sinks: Sinks) -> None:
+    filled.loaded().java.updateSpec().addField("amount").commit()
+    with pytest.raises(PublicationError, match=r"from before it was partitioned by day and amount"):
+        sinks.open(filled.table(), mode="overwrite-partitions")
+    filled.compact()
+    opened = sinks.open(filled.table(), mode="overwrite-partitions")
+    filled.loaded().java.updateSpec().removeField("amount").commit()
+    with pytest.raises(PublicationError, match="from before it was partitioned by day:"):
+        opened.prepare(opened.check(filled.spark.sql(sold((1, "mon", 10)))))
+    filled.compact()
+    sinks.write(filled.table(), sold((1, "mon", 10)), mode="overwrite-partitions")
+    assert filled.rows() == list(OLD)
+
+
 @pytest.mark.parametrize("mode", ["append", "overwrite", "overwrite-partitions"])
 def test_a_session_that_would_stage_the_rows_is_refused(filled: Lake, sinks: Sinks, mode: str) -> None:
     filled.spark.sql(f"ALTER TABLE {filled.name}.db.sold SET TBLPROPERTIES ('write.wap.enabled' = 'true')")

@@ -182,6 +182,15 @@ class IcebergTable:
             for each in self.java.spec().fields()
         )
 
+    @property
+    def has_other_partitions(self) -> bool:
+        """Whether readers see files that were written before it was partitioned as it is now."""
+        current, now = self.java.currentSnapshot(), int(self.java.spec().specId())
+        return current is not None and any(
+            int(each.partitionSpecId()) != now and (each.hasAddedFiles() or each.hasExistingFiles())
+            for each in current.dataManifests(self.java.io())
+        )
+
     def make_branch(self, branch: str, milliseconds: int) -> None:
         """Make a branch of what readers see; Iceberg's expiry removes it after that time, and no sooner.
 

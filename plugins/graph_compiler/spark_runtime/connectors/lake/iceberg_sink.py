@@ -54,7 +54,7 @@ from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.report import PublishedCommit
 from graph_compiler.errors import PublicationConflictError, PublicationError, PublicationPendingError
 from graph_compiler.extensions import UNSAID
-from graph_compiler.identifiers import OperatorId
+from graph_compiler.identifiers import OperatorId, listing
 from graph_compiler.spark_runtime.columns.alignment import all_nullable
 from graph_compiler.spark_runtime.columns.column_types import check_names
 from graph_compiler.spark_runtime.columns.declared_schema import ddl, parse_schema, type_words
@@ -200,6 +200,7 @@ class IcebergSink:
         add_columns(self._name, self._held, stored, self.spark)
         table = IcebergTable.load(self.spark, self._name)
         _refuse_another_table(self.publication, table)
+        _refuse_older_partitions(self.connector, self.sink.mode, table)
         if self.sink.mode is SinkMode.ERROR_IF_EXISTS and table.snapshot != self.seen:
             raise PublicationConflictError(f"{self._name} was written by others since this execution began")
         table.make_branch(self.publication.branch, _LONGEST)
@@ -354,6 +355,7 @@ def _(connector: Iceberg, operator_id: OperatorId, sink: Sink, context: SinkCont
         replaces_all=sink.mode in _REPLACING,
     )
     table.refresh()  # what was settled has changed it
+    _refuse_older_partitions(connector, sink.mode, table)
     if sink.mode is SinkMode.ERROR_IF_EXISTS:
         _refuse_rows(connector, table, own, ledger, number)
     prepared = context.layout.prepared(operator_id, context.writer_id)
@@ -392,6 +394,18 @@ def _refuse_staging(connector: Iceberg, table: IcebergTable) -> None:
             f"and readers would not see them\n  allowed: a session without {_STAGED_AS}\n"
             f"  hint: leave {_STAGED_AS} out. The sink writes its rows to a branch, where no reader looks, and "
             "publishes them when all sinks and contracts of the task are done"
+        )
+
+
+def _refuse_older_partitions(connector: Iceberg, mode: SinkMode, table: IcebergTable) -> None:
+    """Raise PublicationError if files of an earlier partitioning would stay, with rows of replaced partitions."""
+    if mode is SinkMode.OVERWRITE_PARTITIONS and table.has_other_partitions:
+        catalog, _, name = table.name.partition(".")
+        call = f"CALL {catalog}.system.rewrite_data_files(table => '{name}', options => map('rewrite-all', 'true'))"
+        raise PublicationError(
+            f"{connector.place} has files from before it was partitioned by {listing(table.partitions())}: '{mode}' "
+            "would not replace them, and their rows would be there twice\n"
+            f"  allowed: a table whose files are all partitioned as it is now\n  hint: {call}"
         )
 
 
