@@ -496,6 +496,25 @@ def test_a_delta_table_that_was_created_again_is_another_one(filled: Shop, sinks
     assert filled.rows() == [MINE], "what this run has appended was to another table"
 
 
+@pytest.mark.parametrize("is_forgotten", [True, False])
+def test_the_run_that_created_delta_does_not_append_twice_when_its_id_has_expired(
+    shop: Shop, sinks: Sinks, is_forgotten: bool
+) -> None:
+    sinks.write(shop.table(), sold(MINE), mode="append")
+    expiry = "'delta.setTransactionRetentionDuration' = 'interval 0 seconds'"
+    shop.spark.sql(f"ALTER TABLE delta.`{shop.path}` SET TBLPROPERTIES ({expiry})")
+    if is_forgotten:
+        DeltaTable.load(shop.spark, shop.path).java.deltaLog().checkpoint()
+        (Path(shop.path) / "_delta_log" / f"{0:020}.json").unlink()
+        for rows in (MINE, (3, "mon", 31)):
+            with pytest.raises(PublicationError, match="the log has forgotten their commit"):
+                sinks.write(shop.table(), sold(rows), mode="append")
+        assert shop.rows() == [MINE]
+    else:
+        sinks.write(shop.table(), sold((3, "mon", 31)), mode="append")
+        assert shop.rows() == [(3, "mon", 31)]
+
+
 def test_a_commit_is_never_taken_for_that_of_another_with_the_same_names(filled: Shop, sinks: Sinks) -> None:
     for run in ("r1", "r2"):
         sinks.numbers = itertools.count()  # the execution of another pipeline may have the same name

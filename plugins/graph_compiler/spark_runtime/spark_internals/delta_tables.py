@@ -141,9 +141,25 @@ class DeltaTable:
     def version_of(self, commit: str, after: int) -> int | None:
         """Return the first version after another that was made under an id, None if the log has none any more."""
         with suppress(Py4JJavaError):
-            for version, actions in self._commits(after + 1, self.version):
-                if any(_kind(each) == "SetTransaction" and str(each.appId()) == commit for each in actions):
-                    return version
+            return self._made_by(commit, after + 1, self.version)
+        return None
+
+    def has_made(self, commit: str, version: int | None) -> bool | None:
+        """Whether a version, or any if it is None, was made under an id, which may have expired.
+
+        None if the log has forgotten the version.
+        """
+        first, last = (0, self.version) if version is None else (version, version)
+        if last > self.version:
+            return False
+        with suppress(Py4JJavaError):
+            return self._made_by(commit, first, last) is not None
+        return None
+
+    def _made_by(self, commit: str, first: int, last: int) -> int | None:
+        for version, actions in self._commits(first, last):
+            if any(_kind(each) == "SetTransaction" and str(each.appId()) == commit for each in actions):
+                return version
         return None
 
     def rows_removed_by(self, version: int) -> int | None:
