@@ -106,8 +106,8 @@ _PICKED = (SinkMode.APPEND, SinkMode.OVERWRITE_PARTITIONS)
 _REPLACING = (SinkMode.OVERWRITE, SinkMode.ERROR_IF_EXISTS)
 _NOTE = "snapshot-property."
 """Options of a writer, which Iceberg notes with the snapshot."""
-_STAGES, _STAGED_AS = "write.wap.enabled", "spark.wap.id"
-"""With this property of a table and this setting of a session, a write moves no branch."""
+_STAGES, _STAGED_AS = "write.wap.enabled", ("spark.wap.id", "spark.wap.branch")
+"""A property of a table, and settings of a session that lead its reads and writes elsewhere then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -387,12 +387,13 @@ def _create(connector: Iceberg, sink: Sink, spark: SparkSession) -> None:
 
 
 def _refuse_staging(connector: Iceberg, table: IcebergTable) -> None:
-    """Raise PublicationError if Iceberg would stage the rows where no branch has them."""
-    if table.settings.get(_STAGES, "").lower() == "true" and table.spark.conf.get(_STAGED_AS, None) is not None:
+    """Raise PublicationError if the session would lead the rows where no branch has them, or to another branch."""
+    found = [name for name in _STAGED_AS if table.spark.conf.get(name, None) is not None]
+    if found and table.settings.get(_STAGES, "").lower() == "true":
         raise PublicationError(
-            f"{connector.place} has {_STAGES}=true, and the session has {_STAGED_AS}: Iceberg would stage the rows, "
-            f"and readers would not see them\n  allowed: a session without {_STAGED_AS}\n"
-            f"  hint: leave {_STAGED_AS} out. The sink writes its rows to a branch, where no reader looks, and "
+            f"{connector.place} has {_STAGES}=true, and the session has {listing(found)}: Iceberg would stage the "
+            f"rows, and readers would not see them\n  allowed: a session without {' and '.join(_STAGED_AS)}\n"
+            f"  hint: leave {listing(found)} out. The sink writes its rows to a branch, where no reader looks, and "
             "publishes them when all sinks and contracts of the task are done"
         )
 
@@ -530,11 +531,8 @@ def _refuse_rows(
     connector: Iceberg, table: IcebergTable, own: tuple[Publication, ...], ledger: Ledger, number: int
 ) -> None:
     """Raise PublicationError for rows of others in a table that must have none."""
-    if table.snapshot is None:
-        return
-    # By its id: a session's spark.wap.branch would lead to the rows of that branch.
-    rows = table.spark.read.option("versionAsOf", str(table.snapshot)).table(table.name)
-    if rows.isEmpty():
+    rows = table.spark.table(table.name)
+    if table.snapshot is None or rows.isEmpty():
         return
     target = f"iceberg:{table.uuid}"
     refuse_rows_of_others(str(connector.place), own, ledger, target=target, before=number, count=rows.count)
