@@ -232,6 +232,17 @@ def test_rows_of_delta_that_others_have_updated_beside_their_file_are_not_replac
     assert shop.rows() == [MINE, (4, "mon", 7)]
 
 
+def test_rows_of_delta_that_others_have_replaced_in_part_are_not_replaced(filled: Shop, sinks: Sinks) -> None:
+    """The rest of them is in another file."""
+    rows = f"{sold(MINE, (4, 'mon', 40))} DISTRIBUTE BY 1"
+    sinks.write(filled.table(), rows, mode="append")
+    writer = filled.spark.sql(sold(THEIRS)).write.format("delta").mode("overwrite")
+    writer.option("replaceWhere", "amount >= 40").save(filled.path)
+    with pytest.raises(PublicationError, match="others have changed them, or moved them"):
+        sinks.write(filled.table(), rows, mode="append")
+    assert filled.rows() == sorted([*OLD, MINE, THEIRS])
+
+
 @pytest.mark.parametrize("change", ["overwrite", "overwrite-partitions", "DELETE FROM {} WHERE day = 'tue'"])
 def test_rows_that_others_have_replaced_are_appended_to_delta_again(filled: Shop, sinks: Sinks, change: str) -> None:
     rows = [(3, "tue", 30)]

@@ -275,8 +275,13 @@ def _change(actions: Sequence[Any]) -> str:
         return "adds"
     if not any(each.dataChange() for each in removed):
         return "moves"
-    replaces = any(_kind(each) == "CommitInfo" and str(each.operation()) == "WRITE" for each in actions)
+    replaces = any(_kind(each) == "CommitInfo" and _replaces_files(each) for each in actions)
     return "removes" if replaces or not any(_kind(each) == _ADDED for each in actions) else "changes"
+
+
+def _replaces_files(done: Any) -> bool:
+    """Whether a commit replaces whole files: one with a condition, `replaceWhere`, also moves rows of those."""
+    return str(done.operation()) == "WRITE" and not done.operationParameters().contains("predicate")
 
 
 def _has_marks(files: Sequence[Any]) -> bool:
