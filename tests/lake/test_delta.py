@@ -221,12 +221,14 @@ def test_rows_of_delta_that_others_have_updated_beside_their_file_are_not_replac
     """Their file stays, with a vector that marks them as removed; the updated ones are in a file of others."""
     shop.create(more="TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
     update = f"UPDATE delta.`{shop.path}` SET amount = 7 WHERE id = 4"
-    rows = (MINE, (4, "mon", 40))
-    sinks.write(shop.table(), sold(*rows), mode="append")
+    mine, other = (f"{sold(MINE, (4, 'mon', amount))} DISTRIBUTE BY day" for amount in (40, 41))  # one file
+    sinks.write(shop.table(), mine, mode="append")
+    version = shop.version()
     sleeping(monkeypatch, delta, "_replace", lambda: shop.spark.sql(update))
     with pytest.raises(PublicationConflictError, match="others have moved"):
-        sinks.write(shop.table(), sold(MINE, (4, "mon", 41)), mode="append")
-    for again in (sold(*rows), sold(MINE, (4, "mon", 41))):
+        sinks.write(shop.table(), other, mode="append")
+    assert DeltaTable.load(shop.spark, shop.path).has_all_of(version)
+    for again in (mine, other):
         with pytest.raises(PublicationError, match="others have changed them, or moved them"):
             sinks.write(shop.table(), again, mode="append")
     assert shop.rows() == [MINE, (4, "mon", 7)]
@@ -234,7 +236,7 @@ def test_rows_of_delta_that_others_have_updated_beside_their_file_are_not_replac
 
 def test_rows_of_delta_that_others_have_replaced_in_part_are_not_replaced(filled: Shop, sinks: Sinks) -> None:
     """The rest of them is in another file."""
-    rows = f"{sold(MINE, (4, 'mon', 40))} DISTRIBUTE BY 1"
+    rows = f"{sold(MINE, (4, 'mon', 40))} DISTRIBUTE BY day"
     sinks.write(filled.table(), rows, mode="append")
     writer = filled.spark.sql(sold(THEIRS)).write.format("delta").mode("overwrite")
     writer.option("replaceWhere", "amount >= 40").save(filled.path)

@@ -1894,4 +1894,12 @@ FAULTS = (
             "test_what_others_give_up_before_its_execution_carries_it_out_is_not_published"
         ),
     ),
+    _fault(
+        211,
+        "rows of a run that others have updated beside their file are there twice when it is cleared",
+        ("AppendedRows.found", 'if has_all_files and not (has_marks and "changes" in changes):', "if has_all_files:"),
+        found_by=(
+            "spark/connectors/test_decisions_of_tables.py::test_rows_that_may_be_in_files_of_others_are_not_replaced"
+        ),
+    ),
 )

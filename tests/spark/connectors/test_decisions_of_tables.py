@@ -1,4 +1,4 @@
-"""What tables of Iceberg and Delta Lake do with a decision that others have ended; no table is there."""
+"""A decision for a table that others have ended, and where the rows of an earlier one are; no table is there."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,6 +15,7 @@ from graph_compiler.errors import PublicationConflictError
 from graph_compiler.identifiers import OperatorId
 from graph_compiler.spark_runtime.connectors.lake import delta, iceberg_sink
 from graph_compiler.spark_runtime.connectors.lake.delta import CommitPublication, DeltaSink
+from graph_compiler.spark_runtime.connectors.lake.formats import AppendedRows
 from graph_compiler.spark_runtime.connectors.lake.iceberg_sink import IcebergSink, SnapshotPublication
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.publications import Publication
@@ -94,3 +95,20 @@ def test_what_others_give_up_before_its_execution_carries_it_out_is_not_publishe
     woken = replace(sink, ledger=replace(sink.ledger, check_turn=sleep))
     with pytest.raises(PublicationConflictError, match="another execution has given up what execution e1 decided"):
         woken._publish(sink.publication)
+
+
+@pytest.mark.parametrize(
+    ("has_all_files", "has_marks", "changes", "where"),
+    [
+        (True, False, {"adds", "changes"}, AppendedRows.THERE),
+        (True, True, {"adds", "changes"}, AppendedRows.UNKNOWN),
+        (True, True, {"removes"}, AppendedRows.THERE),
+        (False, False, {"moves"}, AppendedRows.MOVED),
+        (False, False, {"removes"}, AppendedRows.REMOVED),
+        (False, False, {"moves", "removes"}, AppendedRows.UNKNOWN),
+    ],
+)
+def test_rows_that_may_be_in_files_of_others_are_not_replaced(
+    has_all_files: bool, has_marks: bool, changes: set[str], where: AppendedRows
+) -> None:
+    assert AppendedRows.found(has_all_files=has_all_files, has_marks=has_marks, changes=changes) is where
