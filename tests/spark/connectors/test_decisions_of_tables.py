@@ -22,6 +22,7 @@ from graph_compiler.staging.publications.publications import Publication
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
 from tests.harness.sinks import SINK
 
+pytestmark = pytest.mark.spark
 OTHER = OperatorId("cd" * 16)
 NO_SPARK: Any = None
 

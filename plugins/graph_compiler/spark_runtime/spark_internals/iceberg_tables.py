@@ -13,6 +13,7 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col
 
 from graph_compiler.declaration.connectors.iceberg import partition_words
 from graph_compiler.spark_runtime.spark_internals.java import (
@@ -265,13 +266,13 @@ class IcebergTable:
         """Whether rows in files that a snapshot has added may be marked as removed, by files of deletes."""
         entries = f"{self.name}.entries"
         lower, upper = (f"data_file.{bound}_bounds[{_PATH_OF_DELETES}]" for bound in ("lower", "upper"))
+        path = f"coalesce(data_file.referenced_data_file, if({lower} = {upper}, string({lower}), NULL))"
         deletes = self.spark.sql(
-            f"SELECT DISTINCT coalesce(data_file.referenced_data_file, if({lower} = {upper}, string({lower}), NULL)) "
-            f"FROM {entries} WHERE status < 2 AND data_file.content > 0 AND sequence_number >= "
+            f"SELECT {path} AS path FROM {entries} WHERE status < 2 AND data_file.content > 0 AND sequence_number >= "
             f"(SELECT min(sequence_number) FROM {entries} WHERE snapshot_id = {snapshot} AND data_file.content = 0)"
         )
-        own = {file.path for file in files}
-        return any(path is None or path in own for (path,) in deletes.collect())
+        own = [file.path for file in files]
+        return not deletes.where(col("path").isNull() | col("path").isin(own)).isEmpty()
 
     def changes_since(self, snapshot: int) -> frozenset[str]:
         """Return what the commits after a snapshot do to rows before them: "adds", "moves", "removes", "changes".
