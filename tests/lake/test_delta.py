@@ -215,6 +215,36 @@ def test_rows_of_delta_that_others_have_moved_are_not_replaced(filled: Shop, sin
     assert filled.rows() == sorted([*OLD, MINE])
 
 
+def test_rows_of_delta_that_others_have_updated_beside_their_file_are_not_replaced(
+    shop: Shop, sinks: Sinks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their file stays, with a vector that marks them as removed; the updated ones are in a file of others."""
+    shop.create(more="TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+    update = f"UPDATE delta.`{shop.path}` SET amount = 7 WHERE id = 4"
+    mine, other = (f"{sold(MINE, (4, 'mon', amount))} DISTRIBUTE BY day" for amount in (40, 41))  # one file
+    sinks.write(shop.table(), mine, mode="append")
+    version = shop.version()
+    sleeping(monkeypatch, delta, "_replace", lambda: shop.spark.sql(update))
+    with pytest.raises(PublicationConflictError, match="others have moved"):
+        sinks.write(shop.table(), other, mode="append")
+    assert DeltaTable.load(shop.spark, shop.path).has_all_of(version)
+    for again in (mine, other):
+        with pytest.raises(PublicationError, match="others have changed them, or moved them"):
+            sinks.write(shop.table(), again, mode="append")
+    assert shop.rows() == [MINE, (4, "mon", 7)]
+
+
+def test_rows_of_delta_that_others_have_replaced_in_part_are_not_replaced(filled: Shop, sinks: Sinks) -> None:
+    """The rest of them is in another file."""
+    rows = f"{sold(MINE, (4, 'mon', 40))} DISTRIBUTE BY day"
+    sinks.write(filled.table(), rows, mode="append")
+    writer = filled.spark.sql(sold(THEIRS)).write.format("delta").mode("overwrite")
+    writer.option("replaceWhere", "amount >= 40").save(filled.path)
+    with pytest.raises(PublicationError, match="others have changed them, or moved them"):
+        sinks.write(filled.table(), rows, mode="append")
+    assert filled.rows() == sorted([*OLD, MINE, THEIRS])
+
+
 @pytest.mark.parametrize("change", ["overwrite", "overwrite-partitions", "DELETE FROM {} WHERE day = 'tue'"])
 def test_rows_that_others_have_replaced_are_appended_to_delta_again(filled: Shop, sinks: Sinks, change: str) -> None:
     rows = [(3, "tue", 30)]
@@ -477,6 +507,25 @@ def test_a_delta_table_that_was_created_again_is_another_one(filled: Shop, sinks
     again(filled)
     sinks.write(filled.table(), sold(MINE), mode="append")
     assert filled.rows() == [MINE], "what this run has appended was to another table"
+
+
+@pytest.mark.parametrize("is_forgotten", [True, False])
+def test_the_run_that_created_delta_does_not_append_twice_when_its_id_has_expired(
+    shop: Shop, sinks: Sinks, is_forgotten: bool
+) -> None:
+    sinks.write(shop.table(), sold(MINE), mode="append")
+    expiry = "'delta.setTransactionRetentionDuration' = 'interval 0 seconds'"
+    shop.spark.sql(f"ALTER TABLE delta.`{shop.path}` SET TBLPROPERTIES ({expiry})")
+    if is_forgotten:
+        DeltaTable.load(shop.spark, shop.path).java.deltaLog().checkpoint()
+        (Path(shop.path) / "_delta_log" / f"{0:020}.json").unlink()
+        for rows in (MINE, (3, "mon", 31)):
+            with pytest.raises(PublicationError, match="the log has forgotten their commit"):
+                sinks.write(shop.table(), sold(rows), mode="append")
+        assert shop.rows() == [MINE]
+    else:
+        sinks.write(shop.table(), sold((3, "mon", 31)), mode="append")
+        assert shop.rows() == [(3, "mon", 31)]
 
 
 def test_a_commit_is_never_taken_for_that_of_another_with_the_same_names(filled: Shop, sinks: Sinks) -> None:

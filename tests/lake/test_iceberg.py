@@ -18,6 +18,7 @@ from tests.lake.conftest import Lake, sold
 pytestmark = pytest.mark.lake
 COLUMNS = "id INT, day STRING, amount INT"
 OLD = ((1, "mon", 10), (2, "tue", 20))
+MINE = (3, "mon", 30)
 
 
 @pytest.fixture
@@ -145,6 +146,28 @@ def test_rows_that_others_have_replaced_are_appended_again(
         assert filled.rows() == sorted([*left, *rows])
 
 
+@pytest.mark.parametrize("version", [2, 3])
+def test_rows_that_others_have_updated_beside_their_file_are_not_replaced(
+    filled: Lake, sinks: Sinks, version: int
+) -> None:
+    """Their file stays, beside one that marks them as removed; the updated ones are in a file of others."""
+    name = f"{filled.name}.db.sold"
+    filled.spark.sql(
+        f"ALTER TABLE {name} SET TBLPROPERTIES ('format-version' = '{version}', 'write.merge.mode' = 'merge-on-read')"
+    )
+    merge = f"MERGE INTO {name} t USING (SELECT {{}} AS id) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET t.amount = 7"
+    rows = (MINE, (4, "mon", 40))
+    sinks.write(filled.table(), sold(*rows), mode="append")
+    filled.spark.sql(merge.format(1))  # of others: the own ones can be replaced
+    sinks.write(filled.table(), sold(MINE, (4, "mon", 41)), mode="append")
+    assert filled.rows() == sorted([(1, "mon", 7), OLD[1], MINE, (4, "mon", 41)])
+    filled.spark.sql(merge.format(4))
+    for again in (sold(MINE, (4, "mon", 41)), sold(MINE, (4, "mon", 42))):
+        with pytest.raises(PublicationError, match="others have changed them, or moved them"):
+            sinks.write(filled.table(), again, mode="append")
+    assert filled.rows() == sorted([(1, "mon", 7), OLD[1], MINE, (4, "mon", 7)])
+
+
 def test_what_a_run_has_merged_is_not_replaced_by_what_it_appends(filled: Lake, sinks: Sinks) -> None:
     """Its file has a row of others, too: as many rows as the merge was given."""
     sinks.write(filled.table(), sold((7, "tue", 70)), mode="append", run="r2")
@@ -202,6 +225,33 @@ def test_a_table_without_partitions_is_not_replaced_by_accident(lake: Lake, sink
     lake.create(COLUMNS)
     with pytest.raises(PublicationError, match="has no partitions"):
         sinks.open(lake.table(), mode="overwrite-partitions")
+
+
+def test_partitions_are_replaced_only_where_all_files_have_those_of_the_table(filled: Lake, sinks: Sinks) -> None:
+    filled.loaded().java.updateSpec().addField("amount").commit()
+    with pytest.raises(PublicationError, match=r"from before it was partitioned by day and amount"):
+        sinks.open(filled.table(), mode="overwrite-partitions")
+    filled.compact()
+    opened = sinks.open(filled.table(), mode="overwrite-partitions")
+    filled.loaded().java.updateSpec().removeField("amount").commit()
+    with pytest.raises(PublicationError, match="from before it was partitioned by day:"):
+        opened.prepare(opened.check(filled.spark.sql(sold((1, "mon", 10)))))
+    filled.compact()
+    sinks.write(filled.table(), sold((1, "mon", 10)), mode="overwrite-partitions")
+    assert filled.rows() == list(OLD)
+
+
+@pytest.mark.parametrize("setting", ["spark.wap.id", "spark.wap.branch"])
+def test_a_session_that_would_stage_the_rows_is_refused(filled: Lake, sinks: Sinks, setting: str) -> None:
+    filled.spark.sql(f"ALTER TABLE {filled.name}.db.sold SET TBLPROPERTIES ('write.wap.enabled' = 'true')")
+    filled.spark.conf.set(setting, "audit")
+    try:
+        with pytest.raises(PublicationError, match=f"has write.wap.enabled=true, and the session has {setting}:"):
+            sinks.write(filled.table(), sold(MINE), mode="append")
+    finally:
+        filled.spark.conf.unset(setting)
+    sinks.write(filled.table(), sold(MINE), mode="append")
+    assert filled.rows() == sorted([*OLD, MINE])
 
 
 def test_columns_are_compared_with_the_table(filled: Lake, sinks: Sinks) -> None:

@@ -1884,4 +1884,22 @@ FAULTS = (
         ("require_time", "if not isinstance(kind, DateType | TimestampType | TimestampNTZType):", "if False:"),
         found_by="spark/columns/test_common_types.py::test_a_time_is_neither_a_text_nor_a_number",
     ),
+    _fault(
+        210,
+        "a task is green though others have given up what it has decided",
+        ("is_carried_out", "if found is Ending.GIVEN_UP:", "if False:"),
+        ("is_carried_out", "found is Ending.CARRIED_OUT", "found is not Ending.OPEN"),
+        found_by=(
+            "spark/connectors/test_decisions_of_tables.py::"
+            "test_what_others_give_up_before_its_execution_carries_it_out_is_not_published"
+        ),
+    ),
+    _fault(
+        211,
+        "rows of a run that others have updated beside their file are there twice when it is cleared",
+        ("AppendedRows.found", 'if has_all_files and not (has_marks and "changes" in changes):', "if has_all_files:"),
+        found_by=(
+            "spark/connectors/test_decisions_of_tables.py::test_rows_that_may_be_in_files_of_others_are_not_replaced"
+        ),
+    ),
 )

@@ -103,6 +103,10 @@ class DeltaTable:
         added = self._added_by(version)
         return added is not None and len(self._left(added, self.java)) == len(added)
 
+    def has_marks(self, version: int) -> bool:
+        """Whether rows in files that a version has added are marked as removed: by deletion vectors."""
+        return _has_marks(self._left(self._added_by(version) or [], self.java))
+
     def changes_since(self, version: int) -> frozenset[str]:
         """Return what the commits after a version do to rows before them: "adds", "moves", "removes", "changes".
 
@@ -122,7 +126,7 @@ class DeltaTable:
         added = self._added_by(version)
         left = self._left(added or [], change.snapshot())
         changes = self._changes(version + 1, int(change.snapshot().version()))
-        if added is None or (len(left) < len(added) and not changes <= {"adds", "removes"}):
+        if added is None or ((len(left) < len(added) or _has_marks(left)) and not changes <= {"adds", "removes"}):
             return False
         removed = [each.remove() for each in left]
         files = elements(change.writeFiles(rows._jdf))
@@ -137,9 +141,25 @@ class DeltaTable:
     def version_of(self, commit: str, after: int) -> int | None:
         """Return the first version after another that was made under an id, None if the log has none any more."""
         with suppress(Py4JJavaError):
-            for version, actions in self._commits(after + 1, self.version):
-                if any(_kind(each) == "SetTransaction" and str(each.appId()) == commit for each in actions):
-                    return version
+            return self._made_by(commit, after + 1, self.version)
+        return None
+
+    def has_made(self, commit: str, version: int | None) -> bool | None:
+        """Whether a version, or any if it is None, was made under an id, which may have expired.
+
+        None if the log has forgotten the version.
+        """
+        first, last = (0, self.version) if version is None else (version, version)
+        if last > self.version:
+            return False
+        with suppress(Py4JJavaError):
+            return self._made_by(commit, first, last) is not None
+        return None
+
+    def _made_by(self, commit: str, first: int, last: int) -> int | None:
+        for version, actions in self._commits(first, last):
+            if any(_kind(each) == "SetTransaction" and str(each.appId()) == commit for each in actions):
+                return version
         return None
 
     def rows_removed_by(self, version: int) -> int | None:
@@ -255,8 +275,17 @@ def _change(actions: Sequence[Any]) -> str:
         return "adds"
     if not any(each.dataChange() for each in removed):
         return "moves"
-    replaces = any(_kind(each) == "CommitInfo" and str(each.operation()) == "WRITE" for each in actions)
+    replaces = any(_kind(each) == "CommitInfo" and _replaces_files(each) for each in actions)
     return "removes" if replaces or not any(_kind(each) == _ADDED for each in actions) else "changes"
+
+
+def _replaces_files(done: Any) -> bool:
+    """Whether a commit replaces whole files: one with a condition, `replaceWhere`, also moves rows of those."""
+    return str(done.operation()) == "WRITE" and not done.operationParameters().contains("predicate")
+
+
+def _has_marks(files: Sequence[Any]) -> bool:
+    return any(each.deletionVector() is not None for each in files)
 
 
 def _kind(action: Any) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col
 
 from graph_compiler.declaration.connectors.iceberg import partition_words
 from graph_compiler.spark_runtime.spark_internals.java import (
@@ -30,6 +31,8 @@ REPLACES_ALL = "graph-compiler.replaces-all"
 """Our property of a snapshot that replaces all rows: Iceberg has the same word for one that changes some."""
 _SOURCE = "source-snapshot-id"
 """Iceberg's property of a snapshot that was made from another one, by a cherry-pick."""
+_PATH_OF_DELETES = 2147483546
+"""Iceberg's id of the column of a file of deletes that has the path of the file with the rows."""
 _REFUSALS = (
     f"{_ICEBERG}.exceptions.ValidationException",
     "java.lang.IllegalArgumentException",
@@ -86,6 +89,11 @@ class IcebergTable:
     def uuid(self) -> str:
         """Return its id: a table that is dropped and created again has another one."""
         return str(self.java.uuid().toString())
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """Return the table's properties: `write.format.default`."""
+        return dict(self.java.properties())
 
     @property
     def snapshot(self) -> int | None:
@@ -175,6 +183,15 @@ class IcebergTable:
             for each in self.java.spec().fields()
         )
 
+    @property
+    def has_other_partitions(self) -> bool:
+        """Whether readers see files that were written before it was partitioned as it is now."""
+        current, now = self.java.currentSnapshot(), int(self.java.spec().specId())
+        return current is not None and any(
+            int(each.partitionSpecId()) != now and (each.hasAddedFiles() or each.hasExistingFiles())
+            for each in current.dataManifests(self.java.io())
+        )
+
     def make_branch(self, branch: str, milliseconds: int) -> None:
         """Make a branch of what readers see; Iceberg's expiry removes it after that time, and no sooner.
 
@@ -244,6 +261,18 @@ class IcebergTable:
             f"WHERE snapshot_id = {snapshot} AND status < 2 AND data_file.content = 0"
         )
         return tuple(TableFile(path=path, rows=rows) for path, rows in entries.collect())
+
+    def has_marks(self, snapshot: int, files: Sequence[TableFile]) -> bool:
+        """Whether rows in files that a snapshot has added may be marked as removed, by files of deletes."""
+        entries = f"{self.name}.entries"
+        lower, upper = (f"data_file.{bound}_bounds[{_PATH_OF_DELETES}]" for bound in ("lower", "upper"))
+        path = f"coalesce(data_file.referenced_data_file, if({lower} = {upper}, string({lower}), NULL))"
+        deletes = self.spark.sql(
+            f"SELECT {path} AS path FROM {entries} WHERE status < 2 AND data_file.content > 0 AND sequence_number >= "
+            f"(SELECT min(sequence_number) FROM {entries} WHERE snapshot_id = {snapshot} AND data_file.content = 0)"
+        )
+        own = [file.path for file in files]
+        return not deletes.where(col("path").isNull() | col("path").isin(own)).isEmpty()
 
     def changes_since(self, snapshot: int) -> frozenset[str]:
         """Return what the commits after a snapshot do to rows before them: "adds", "moves", "removes", "changes".

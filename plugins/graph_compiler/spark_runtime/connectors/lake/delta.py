@@ -56,6 +56,7 @@ from graph_compiler.spark_runtime.connectors.lake.formats import (
     as_inserted,
     changes_of_a_stream,
     check_format,
+    is_carried_out,
     not_replaceable,
     other_changes,
     read_commit,
@@ -332,7 +333,9 @@ def _(connector: Delta, operator_id: OperatorId, sink: Sink, context: SinkContex
     _refuse_what_is_computed(connector, table)
     there = table.partitions if table.exists else connector.partitioned_by
     refuse_other_partitions(connector.place, sink.mode, there=there, declared=connector.partitioned_by)
-    own = tuple(one for one in ledger.of_this_run(target, operator_id, number) if _is_in(one, table))
+    appends = sink.mode is SinkMode.APPEND
+    mine = ledger.of_this_run(target, operator_id, number)
+    own = tuple(one for one in mine if _is_in(one, table, ledger, if_unknown=appends))
     publication = CommitPublication(
         number=number,
         identity=context.layout.identity,
@@ -357,11 +360,15 @@ def _(connector: Delta, operator_id: OperatorId, sink: Sink, context: SinkContex
         if not rows.isEmpty():
             refuse_rows_of_others(connector.path, own, ledger, target=target, before=number, count=rows.count)
     opened = DeltaSink(connector=connector, sink=sink, spark=spark, ledger=ledger, publication=publication)
-    return replace(opened, appended=own[-1]) if own and own[-1].rows and sink.mode is SinkMode.APPEND else opened
+    return replace(opened, appended=own[-1]) if own and own[-1].rows and appends else opened
 
 
 def _where_are_rows_of(version: int, table: DeltaTable) -> AppendedRows:
-    return AppendedRows.found(has_all_files=table.has_all_of(version), changes=table.changes_since(version))
+    return AppendedRows.found(
+        has_all_files=table.has_all_of(version),
+        has_marks=table.has_marks(version),
+        changes=table.changes_since(version),
+    )
 
 
 def _commit_of(version: int | None, table: DeltaTable) -> PublishedCommit | None:
@@ -376,14 +383,22 @@ def _version(to: CommitPublication, table: DeltaTable, ledger: Ledger) -> int | 
     return table.version_of(to.commit, to.seen) if known is None else known
 
 
-def _is_in(publication: Publication, table: DeltaTable) -> TypeGuard[CommitPublication]:
+def _is_in(
+    publication: Publication, table: DeltaTable, ledger: Ledger, *, if_unknown: bool
+) -> TypeGuard[CommitPublication]:
     """Whether a publication was made to this table, and not to one that was at its path before.
 
-    A confirmation does not count: it says nothing of the table, and the publication that it confirms does.
+    `if_unknown` is the answer if its id has expired, and the log has forgotten its commit. A confirmation does not
+    count: it says nothing of the table, and the publication that it confirms does.
     """
     if not table.exists or not isinstance(publication, CommitPublication):
         return False
-    return publication.table == table.id or table.has_committed(publication.commit)
+    if publication.table == table.id or table.has_committed(publication.commit):
+        return True
+    if publication.table is not None:
+        return False
+    found = table.has_made(publication.commit, ledger.commit_of(publication))  # it has created a table
+    return if_unknown if found is None else found
 
 
 def _refuse_what_is_computed(connector: Delta, table: DeltaTable) -> None:
@@ -430,9 +445,10 @@ def _carry_out(to: CommitPublication, connector: Delta, spark: SparkSession, led
     """Commit what was decided, unless it is in the table's log, record that, and return the version that has it.
 
     Raises PublicationConflictError if its rows or its table are gone, PublicationError if the table refuses the rows;
-    both give it up. Other errors leave the decision, and the next execution looks again.
+    both give it up. Raises PublicationConflictError if another execution has given it up. Other errors leave the
+    decision, and the next execution looks again.
     """
-    if not ledger.is_open(to):
+    if is_carried_out(to, ledger):
         return ledger.commit_of(to)
     try:
         _commit(to, connector, spark, ledger)

@@ -17,14 +17,14 @@ from pyspark.sql.types import StructType
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector, SinkMode
 from graph_compiler.declaration.connectors.connector import ChangeKind, other_partitions
-from graph_compiler.errors import GraphCompilerError, PublicationError, SourceChangedError
+from graph_compiler.errors import GraphCompilerError, PublicationConflictError, PublicationError, SourceChangedError
 from graph_compiler.identifiers import counted, quoted
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.columns.schema_change import find_changes
 from graph_compiler.spark_runtime.connectors.arriving.arriving_source import BEGIN_AGAIN
 from graph_compiler.spark_runtime.spark_internals.java import lit
 from graph_compiler.staging.publications.ledger import Ledger
-from graph_compiler.staging.publications.publications import GIVEN_UP, Publication
+from graph_compiler.staging.publications.publications import GIVEN_UP, Ending, Publication, ending
 from graph_compiler.stores.known_stores import putting
 from graph_compiler.tested_versions import TableFormat, minor_of
 
@@ -122,9 +122,12 @@ class AppendedRows(Enum):
     UNKNOWN = auto()
 
     @classmethod
-    def found(cls, *, has_all_files: bool, changes: Set[str]) -> AppendedRows:
-        """Return where they are, by what commits since then have done."""
-        if has_all_files:
+    def found(cls, *, has_all_files: bool, has_marks: bool, changes: Set[str]) -> AppendedRows:
+        """Return where they are, by what commits since then have done.
+
+        `has_marks`: rows in the files are marked as removed. Then "changes" may have moved these to other files.
+        """
+        if has_all_files and not (has_marks and "changes" in changes):
             return cls.THERE
         if changes <= {"adds", "moves"}:
             return cls.MOVED
@@ -152,6 +155,16 @@ def not_replaceable(place: object, earlier: Publication, ledger: Ledger, found: 
         "  hint: remove the rows of this run with DELETE, and record that: "
         f"{putting(GIVEN_UP.decode(), ledger.layout.done(earlier.target, earlier.number))}; then clear the task"
     )
+
+
+def is_carried_out(to: Publication, ledger: Ledger) -> bool:
+    """Whether it is recorded that a decision was carried out; raises PublicationConflictError if it was given up."""
+    found = ending(ledger.store, ledger.layout.done(to.target, to.number))
+    if found is Ending.GIVEN_UP:
+        raise PublicationConflictError(
+            f"another execution has given up what execution {to.execution_id} decided to publish to {to.target}"
+        )
+    return found is Ending.CARRIED_OUT
 
 
 def add_columns(name: str, held: StructType, schema: StructType, spark: SparkSession) -> None:

@@ -54,7 +54,7 @@ from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.report import PublishedCommit
 from graph_compiler.errors import PublicationConflictError, PublicationError, PublicationPendingError
 from graph_compiler.extensions import UNSAID
-from graph_compiler.identifiers import OperatorId
+from graph_compiler.identifiers import OperatorId, listing
 from graph_compiler.spark_runtime.columns.alignment import all_nullable
 from graph_compiler.spark_runtime.columns.column_types import check_names
 from graph_compiler.spark_runtime.columns.declared_schema import ddl, parse_schema, type_words
@@ -62,6 +62,7 @@ from graph_compiler.spark_runtime.connectors.lake.formats import (
     MERGED,
     AppendedRows,
     add_columns,
+    is_carried_out,
     not_replaceable,
     refuse_other_partitions,
 )
@@ -105,6 +106,8 @@ _PICKED = (SinkMode.APPEND, SinkMode.OVERWRITE_PARTITIONS)
 _REPLACING = (SinkMode.OVERWRITE, SinkMode.ERROR_IF_EXISTS)
 _NOTE = "snapshot-property."
 """Options of a writer, which Iceberg notes with the snapshot."""
+_STAGES, _STAGED_AS = "write.wap.enabled", ("spark.wap.id", "spark.wap.branch")
+"""A property of a table, and settings of a session that lead its reads and writes elsewhere then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,6 +200,7 @@ class IcebergSink:
         add_columns(self._name, self._held, stored, self.spark)
         table = IcebergTable.load(self.spark, self._name)
         _refuse_another_table(self.publication, table)
+        _refuse_older_partitions(self.connector, self.sink.mode, table)
         if self.sink.mode is SinkMode.ERROR_IF_EXISTS and table.snapshot != self.seen:
             raise PublicationConflictError(f"{self._name} was written by others since this execution began")
         table.make_branch(self.publication.branch, _LONGEST)
@@ -236,7 +240,11 @@ class IcebergSink:
         table = IcebergTable.load(self.spark, self._name)
         files, rows = table.files_of(earlier.snapshot), earlier.publication.rows
         left = sum(file.rows for file in files)
-        where = AppendedRows.found(has_all_files=left == rows, changes=table.changes_since(earlier.snapshot))
+        where = AppendedRows.found(
+            has_all_files=left == rows,
+            has_marks=table.has_marks(earlier.snapshot, files),
+            changes=table.changes_since(earlier.snapshot),
+        )
         before = table.rows_of(earlier.snapshot) if where.are_complete else None
         now = None if written.snapshot is None else table.rows_of(written.snapshot)
         if before is not None and now is not None and are_equal(before, now):
@@ -322,6 +330,7 @@ def _(connector: Iceberg, operator_id: OperatorId, sink: Sink, context: SinkCont
     connect(connector, spark)
     _create(connector, sink, spark)
     table = IcebergTable.load(spark, connector.sql_name)
+    _refuse_staging(connector, table)
     refuse_other_partitions(connector.place, sink.mode, there=table.partitions(), declared=connector.partitions)
     target = f"iceberg:{table.uuid}"
     finish = partial(_finish, connector=connector, spark=spark, ledger=ledger)
@@ -346,6 +355,7 @@ def _(connector: Iceberg, operator_id: OperatorId, sink: Sink, context: SinkCont
         replaces_all=sink.mode in _REPLACING,
     )
     table.refresh()  # what was settled has changed it
+    _refuse_older_partitions(connector, sink.mode, table)
     if sink.mode is SinkMode.ERROR_IF_EXISTS:
         _refuse_rows(connector, table, own, ledger, number)
     prepared = context.layout.prepared(operator_id, context.writer_id)
@@ -374,6 +384,30 @@ def _create(connector: Iceberg, sink: Sink, spark: SparkSession) -> None:
         raise PublicationError(f"Iceberg has no such type, and would store another one:{columns}")
     partitions = f" PARTITIONED BY ({', '.join(connector.partitioned_by)})" if connector.partitioned_by else ""
     spark.sql(f"CREATE TABLE IF NOT EXISTS {name} ({ddl(schema)}) USING iceberg{partitions}")
+
+
+def _refuse_staging(connector: Iceberg, table: IcebergTable) -> None:
+    """Raise PublicationError if the session would lead the rows where no branch has them, or to another branch."""
+    found = [name for name in _STAGED_AS if table.spark.conf.get(name, None) is not None]
+    if found and table.settings.get(_STAGES, "").lower() == "true":
+        raise PublicationError(
+            f"{connector.place} has {_STAGES}=true, and the session has {listing(found)}: Iceberg would stage the "
+            f"rows, and readers would not see them\n  allowed: a session without {' and '.join(_STAGED_AS)}\n"
+            f"  hint: leave {listing(found)} out. The sink writes its rows to a branch, where no reader looks, and "
+            "publishes them when all sinks and contracts of the task are done"
+        )
+
+
+def _refuse_older_partitions(connector: Iceberg, mode: SinkMode, table: IcebergTable) -> None:
+    """Raise PublicationError if files of an earlier partitioning would stay, with rows of replaced partitions."""
+    if mode is SinkMode.OVERWRITE_PARTITIONS and table.has_other_partitions:
+        catalog, _, name = table.name.partition(".")
+        call = f"CALL {catalog}.system.rewrite_data_files(table => '{name}', options => map('rewrite-all', 'true'))"
+        raise PublicationError(
+            f"{connector.place} has files from before it was partitioned by {listing(table.partitions())}: '{mode}' "
+            "would not replace them, and their rows would be there twice\n"
+            f"  allowed: a table whose files are all partitioned as it is now\n  hint: {call}"
+        )
 
 
 def _is_held(kind: DataType) -> bool:
@@ -407,7 +441,7 @@ def _carry_out(to: SnapshotPublication, connector: Iceberg, spark: SparkSession,
     Raises PublicationConflictError if it is given up, now or by another execution; Iceberg's errors if the outcome is
     not known: the decision stands, and the next execution looks again.
     """
-    if not ledger.is_open(to):
+    if is_carried_out(to, ledger):
         return ledger.commit_of(to)
     try:
         snapshot = _commit(to, connector, spark)
