@@ -86,6 +86,11 @@ class JdbcSink:
     publication: MarkedPublication
 
     @property
+    def target(self) -> str:
+        """Return the target as the ledger names it."""
+        return self.publication.target
+
+    @property
     def name(self) -> str:
         """Return the table's declared name."""
         return str(self.database.connector.table)
