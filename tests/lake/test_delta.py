@@ -12,18 +12,21 @@ import pytest
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from graph_compiler import Delta, Parquet, StreamExecutionEnvironment
+from graph_compiler import Delta, Json, Parquet, Range, StreamExecutionEnvironment
 from graph_compiler.deployment.documents.report import PublishedCommit
 from graph_compiler.errors import DecisionLostError, PublicationConflictError, PublicationError, SchemaChangedError
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.lake import delta
 from graph_compiler.spark_runtime.connectors.lake.formats import TableFormatError
+from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from graph_compiler.spark_runtime.spark_internals.delta_tables import DeltaTable
 from graph_compiler.spark_runtime.spark_internals.file_listings import few_listing_tasks
 from graph_compiler.staging.publications.ledger import Ledger
+from tests.harness.position_runs import Runs, write
 from tests.harness.sinks import Sinks
 from tests.lake.conftest import sold
 from tests.lake.dying import die, dying, sleeping
+from tests.spark.conftest import RunPipeline
 
 pytestmark = pytest.mark.lake
 COLUMNS = "id INT, day STRING, amount INT"
@@ -115,6 +118,50 @@ def test_a_table_by_its_name_is_the_one_by_its_path(spark: SparkSession, schema:
     found = read_source(Delta("spark_catalog.shop.sold"), spark)
     assert sorted(map(tuple, found.collect())) == sorted(OLD), "once: the same run, the same table, by either"
     assert DeltaTable.load(spark, folder.removeprefix("file:")).version == 1
+
+
+def test_two_sinks_that_name_one_table_differently_are_refused_before_any_row_moves(
+    spark: SparkSession, schema: str, run_pipeline: RunPipeline
+) -> None:
+    spark.sql(f"CREATE TABLE {schema}.sold (id BIGINT) USING delta")
+    ((folder,),) = spark.sql(f"DESCRIBE DETAIL {schema}.sold").select("location").collect()
+    env = StreamExecutionEnvironment("p")
+    numbers = env.from_source(Range(0, 3), "numbers")
+    numbers.sink_to(Delta("shop.sold"), mode="append").name("one")
+    numbers.sink_to(Delta(folder), mode="append").name("two")
+    failure = run_pipeline(env.pipeline())[-1].failure
+    assert failure is not None
+    assert "is also written by '" in failure.message
+    assert DeltaTable.load(spark, folder.removeprefix("file:")).version == 0
+
+
+def test_a_reset_is_offered_with_a_warning_if_a_table_has_the_rows(
+    shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = StreamExecutionEnvironment("shop")
+    source = Json(f"{tmp_path}/in", schema="id INT, day STRING, amount INT")
+    rows = env.from_source(source, "orders", only_new=True).uid("orders")
+    rows.sink_to(shop.table(), mode="append").name("sold").uid("sold")
+    rows.sink_to(Parquet(f"{tmp_path}/other"), mode="append").name("other").uid("other")
+    runs = Runs(env, tmp_path, shop.spark)
+    write(tmp_path / "in" / "a.json", {"id": 3, "day": "mon", "amount": 30})
+    real = SinkCommitter.commit
+
+    def commit(self: SinkCommitter) -> Any:
+        if self._operator.name == "other":
+            raise RuntimeError("crash")
+        return real(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SinkCommitter, "commit", commit)
+        assert "crash" in runs.run("r1")[0]
+    assert shop.rows() == [MINE]
+    (message,) = runs.run("r2")
+    assert "published by sold, not by other" in message
+    assert message.endswith("the next run reads it again; then sold may have its rows twice")
+    assert runs.run("r1") == []
+    assert runs.run("r2") == []
+    assert shop.rows() == [MINE]
 
 
 def test_names_that_are_no_tables_of_delta(spark: SparkSession, schema: str, sinks: Sinks) -> None:

@@ -273,6 +273,7 @@ def test_a_table_is_read_and_written_and_a_run_appends_once(
     try:
         assert sinks.write(Table("sales"), "SELECT 1 AS id", mode="append").rows == 1
         assert sinks.write(Table("sales"), "SELECT 1 AS id", mode="append").rows == 1
+        assert {sinks.open(Table("sales"), mode=mode).target for mode in ("append", "overwrite")} == {"table sales"}
         assert "sales is not changed: execution e0 of this run" in capsys.readouterr().err
         sinks.write(Table("sales"), "SELECT 2 AS id", mode="append", run="r2")
         assert sorted(row.id for row in read_source(Table("sales"), spark).collect()) == [1, 2]

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from graph_compiler.deployment.documents.position import Increment, ReadFrom, Reset
+from graph_compiler.deployment.documents.position import Increment, ReadFrom, Reset, SinkBegun
 from graph_compiler.deployment.documents.run_identity import RunIdentity
+from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.positions import position_log
@@ -86,6 +87,39 @@ def test_what_was_claimed_and_not_published_waits_for_its_run(world: World) -> N
     assert world.attempt("r1")
     assert world.attempt("r2")
     assert world.missing() == world.twice() == []
+
+
+@pytest.mark.parametrize(
+    ("last", "found", "twice"),
+    [
+        ("0.end.json", "published by nothing, not by one and two", ""),
+        ("begun.json", "published by nothing, not by one and two", ""),
+        (
+            "intent.json",
+            "published by nothing, not by two; one may have published it",
+            "; then one may have its rows twice",
+        ),
+        ("done.json", "published by one, not by two", "; then one may have its rows twice"),
+    ],
+)
+def test_the_hint_of_a_reset_names_the_sinks_that_may_have_their_rows_twice(
+    last: str, found: str, twice: str, world: World
+) -> None:
+    dies_after(world, "r1", last)
+    with pytest.raises(PositionPendingError) as refused:
+        world.attempt("r2")
+    assert f"began to publish it: {found}\n" in str(refused.value)
+    assert str(refused.value).endswith(f"--before r1: the next run reads it again{twice}")
+
+
+@pytest.mark.parametrize("content", [to_json(SinkBegun(target=None)).encode(), b"damaged"])
+def test_a_sink_of_which_no_ledger_is_known_may_have_published(content: bytes, world: World) -> None:
+    dies_after(world, "r1", "begun.json")
+    (begun,) = [key for key in world.store.content if key.endswith("begun.json")]
+    world.store.put(begun, content)
+    with pytest.raises(PositionPendingError, match="published by nothing, not by two; one may have") as refused:
+        world.attempt("r2")
+    assert str(refused.value).endswith("reads it again; then one may have its rows twice")
 
 
 def test_the_first_run_that_has_published_later_files_is_known(world: World) -> None:

@@ -66,6 +66,11 @@ class FileSink:
     ticket: Ticket
     context: SinkContext
 
+    @property
+    def target(self) -> str:
+        """Return the target as the ledger names it."""
+        return self.ticket.target
+
     def check(self, rows: DataFrame) -> DataFrame:
         """Check the rows against the declared schema, the rows that stay, and what files and folders can store.
 

@@ -39,6 +39,7 @@ from graph_compiler.spark_runtime.connectors.databases.carrying import (
     give_up,
     marks_of,
 )
+from graph_compiler.spark_runtime.connectors.databases.foreign_keys import refuse_delete_of_others
 from graph_compiler.spark_runtime.connectors.databases.resolving import OURS, is_there, resolve
 from graph_compiler.spark_runtime.connectors.databases.sql_errors import (
     database_words,
@@ -84,6 +85,11 @@ class JdbcSink:
     database: Database
     ledger: Ledger
     publication: MarkedPublication
+
+    @property
+    def target(self) -> str:
+        """Return the target as the ledger names it."""
+        return self.publication.target
 
     @property
     def name(self) -> str:
@@ -196,6 +202,8 @@ def _(connector: Jdbc, operator_id: OperatorId, sink: Sink, context: SinkContext
         )
     adds = sink.mode in (SinkMode.APPEND, SinkMode.MERGE)
     publication = replace(publication, creates=not exists, replaces=exists and not adds)
+    if publication.replaces:
+        refuse_delete_of_others(database, table.name)
     return JdbcSink(database=database, ledger=ledger, publication=publication)
 
 

@@ -104,6 +104,10 @@ class PreparedSink:
 class OpenSink(Protocol):
     """A sink that has claimed its target."""
 
+    @property
+    def target(self) -> str | None:
+        """Return the target as the ledger names it; None if no ledger can tell whether rows were published."""
+
     def check(self, rows: DataFrame) -> DataFrame:
         """Return the rows as they will be written, without writing; raises SchemaChangedError or PublicationError."""
 
@@ -256,6 +260,11 @@ class AppendedBefore:
     ) -> Self:
         """Return the sink in which a publication of this run stays; `finish` carries out those of others."""
         return cls(location=location, confirmation=confirmation, confirm=partial(ledger.confirm, carry_out=finish))
+
+    @property
+    def target(self) -> str:
+        """Return the target as the ledger names it."""
+        return self.confirmation.target
 
     def check(self, rows: DataFrame) -> DataFrame:
         """Return the rows unchanged: they are not written."""

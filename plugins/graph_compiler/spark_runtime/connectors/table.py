@@ -65,6 +65,11 @@ class TableSink:
     ledger: Ledger
     publication: InsertPublication
 
+    @property
+    def target(self) -> str:
+        """Return the target as the ledger names it."""
+        return self.publication.target
+
     def check(self, rows: DataFrame) -> DataFrame:
         """Check the rows against the declared schema and the table."""
         check_names(rows.schema)

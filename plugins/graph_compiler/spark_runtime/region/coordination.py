@@ -195,9 +195,8 @@ class SinkCommitter(OperatorCoordinator):
         return self._prepared.rows
 
     def target(self) -> str | None:
-        """Return the target of the publication, as the ledger names it; None if nothing is prepared elsewhere."""
-        place = None if self._opened is None else self._opened.prepares()
-        return None if place is None else place.target
+        """Return the target of the publication as the ledger names it, None if it has none, or was not started."""
+        return None if self._opened is None else self._opened.target
 
     def commit(self) -> tuple[Output, ...]:
         """Publish what was prepared; from now on only the publication's record has the outcome.

@@ -309,6 +309,11 @@ class KeptSink:
     keep: Callable[[DataFrame], int]
     real: OpenSink | None = None
 
+    @property
+    def target(self) -> str | None:
+        """Return the target of the real sink."""
+        return None if self.real is None else self.real.target
+
     def check(self, rows: DataFrame) -> DataFrame:
         """Return the rows as the sink would write them."""
         return check_without_target(self.sink, rows) if self.real is None else self.real.check(rows)

@@ -151,9 +151,13 @@ class Known:
 
 
 class SinkState(StrEnum):
-    """Whether a sink has published an increment. DECIDED: its ledger has it, and it is not carried out."""
+    """Whether a sink has published an increment.
+
+    DECIDED: its ledger has it, and not that it was carried out. UNKNOWN: it began, and has no ledger.
+    """
 
     NOT_PUBLISHED = "NOT_PUBLISHED"
+    UNKNOWN = "UNKNOWN"
     DECIDED = "DECIDED"
     PUBLISHED = "PUBLISHED"
 
@@ -454,11 +458,14 @@ class PositionLog:
     def _pending_words(self, entry: Increment, states: Mapping[ReachedSink, SinkState]) -> str:
         run = entry.identity.run_id
         there = [sink.name for sink, state in states.items() if state is SinkState.PUBLISHED]
-        rest = [sink.name for sink, state in states.items() if state is not SinkState.PUBLISHED]
-        doubled = f"; then {listing(there)} may have its rows twice" if there else ""
+        rest = [sink.name for sink, state in states.items() if state is SinkState.NOT_PUBLISHED]
+        unclear = [sink.name for sink, state in states.items() if state in (SinkState.DECIDED, SinkState.UNKNOWN)]
+        left = f", not by {listing(rest)}" if rest else ""
+        perhaps = f"; {listing(unclear)} may have published it" if unclear else ""
+        doubled = f"; then {listing(there + unclear)} may have its rows twice" if there + unclear else ""
         return (
             f"run '{run}' has read {entry.words()} of '{self.layout.uid}', and began to publish it: "
-            f"published by {listing(there)}, not by {listing(rest)}\n"
+            f"published by {listing(there)}{left}{perhaps}\n"
             f"  hint: clear the failed tasks of run '{run}': it reads the same again, and publishes the rest\n"
             f"  or graph-compiler positions reset {self._words()} --before {shlex.quote(run)}: the next run reads it "
             f"again{doubled}"
@@ -474,9 +481,11 @@ class PositionLog:
         try:
             begun = get_document(self.store, self.layout.sink_begun(increment.number, sink.operator_id), SinkBegun)
         except DamagedDocumentError:
-            begun = None
-        if begun is None or begun.target is None:
+            return SinkState.UNKNOWN
+        if begun is None:
             return SinkState.NOT_PUBLISHED
+        if begun.target is None:
+            return SinkState.UNKNOWN
         layout = StagingLayout(root=self.layout.root, identity=increment.identity)
         endings = set(_endings_of(self.store, layout, begun.target, sink.operator_id))
         if Ending.CARRIED_OUT in endings:

@@ -43,6 +43,10 @@ class SqliteSink:
     connector: Sqlite
     beside: str
 
+    @property
+    def target(self) -> None:
+        """Return nothing: what is published is not in a ledger."""
+
     def check(self, rows: DataFrame) -> DataFrame:
         """Return the rows with the declared columns."""
         nothing = Target(name=self.connector.table, held=None, evolves=frozenset())

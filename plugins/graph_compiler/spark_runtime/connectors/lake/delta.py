@@ -237,6 +237,11 @@ class DeltaSink:
     appended: CommitPublication | None = None
     """What an earlier attempt of the run has appended, which counts no more."""
 
+    @property
+    def target(self) -> str:
+        """Return the target as the ledger names it."""
+        return self.publication.target
+
     def check(self, rows: DataFrame) -> DataFrame:
         """Check the rows against the declared schema and the table."""
         check_names(rows.schema)

@@ -171,6 +171,11 @@ class IcebergSink:
     """What an earlier attempt of the run has appended, which counts no more."""
 
     @property
+    def target(self) -> str:
+        """Return the target as the ledger names it."""
+        return self.publication.target
+
+    @property
     def _name(self) -> str:
         return self.connector.sql_name
 
