@@ -205,7 +205,7 @@ class RegionEvaluation:
         """
         splits = any(self._readers[operator.node_id, tag] for tag in operator.operator.output_tags())
         varying = {number for number in inputs if self.variations.of(self._reads_from(operator, number))}
-        again = varying if self._reads_again(operator, given, splits=splits) else set[int]()
+        again = {*varying} if self._reads_again(operator, given, splits=splits) else set[int]()
         outputs = {} if again else _outputs(operator, inputs, scope, splits=splits)
         again = again or (varying & _read_again(operator, outputs, inputs) if varying and not self.is_dry else set())
         if again:

@@ -74,7 +74,8 @@ def _table_at(spark: SparkSession, folder: str) -> str | None:
     if found := existing(spark, [f"{folder}/{log}" for log in _LOGS]):
         return _LOGS[PurePosixPath(found[0]).name]
     above, _, name = folder.rpartition("/")
-    if name != "data" or not PurePosixPath(above).name or not existing(spark, [f"{above}/metadata"]):
+    is_bucket = above.endswith("/")  # s3a://data
+    if name != "data" or is_bucket or not existing(spark, [f"{above}/metadata"]):
         return None
     with suppress(Py4JJavaError):  # it may not be listed
         if unmatched_path(spark, f"{literal_path(above)}/metadata/{_OF_ICEBERG}") is None:
