@@ -49,6 +49,7 @@ AGGREGATES: dict[str, VaryingRows | None] = {
     "sort_array(collect_list(s COLLATE UTF8_LCASE))": varying_rows.ANY_VALUE,
     "listagg(s, ',') WITHIN GROUP (ORDER BY s)": None,
     "listagg(id, ',') WITHIN GROUP (ORDER BY id)": None,
+    "listagg(d, ',') WITHIN GROUP (ORDER BY d)": varying_rows.ANY_VALUE,
     "listagg(s, ',') WITHIN GROUP (ORDER BY d)": varying_rows.ANY_VALUE,
     "mode() WITHIN GROUP (ORDER BY s)": None,
     "count(*)": None,

@@ -202,7 +202,7 @@ def _(connector: Jdbc, operator_id: OperatorId, sink: Sink, context: SinkContext
         )
     adds = sink.mode in (SinkMode.APPEND, SinkMode.MERGE)
     publication = replace(publication, creates=not exists, replaces=exists and not adds)
-    if publication.replaces:
+    if publication.replaces and (sink.mode is SinkMode.OVERWRITE or own):  # otherwise it is empty
         refuse_delete_of_others(database, table.name)
     return JdbcSink(database=database, ledger=ledger, publication=publication)
 

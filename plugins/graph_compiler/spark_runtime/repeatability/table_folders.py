@@ -18,7 +18,7 @@ from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError
 
 _LOGS = {"_delta_log": "a table of Delta Lake", ".hoodie": "a table of Hudi"}
 _OF_STREAMS = "_spark_metadata"
-_ICEBERG, _OF_ICEBERG = "a table of Iceberg", "{v[0-9]*,[0-9][0-9][0-9][0-9][0-9]-*-*-*-*-*}.metadata.json"
+_ICEBERG, _OF_ICEBERG = "a table of Iceberg", "{v[0-9]*,[0-9][0-9][0-9][0-9][0-9]*-*-*-*-*-*}.metadata.json"
 _AS_TABLE = {
     "a table of Delta Lake": "Delta(…) with the path of the table",
     "a table of Hudi": "Table(…) with its name in Spark's catalog",

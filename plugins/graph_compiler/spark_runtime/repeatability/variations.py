@@ -164,8 +164,9 @@ def _has_order(kind: str, function: Any) -> bool:
     if kind == "ListAgg":
         texts, orders = function.child(), elements(function.orderExpressions())
         values = texts.child() if java_class_name(texts) == "Cast" else texts
-        is_by_texts = any(bool(order.child().semanticEquals(each)) for order in orders for each in (texts, values))
-        return is_by_texts and _COLLATION not in str(texts.dataType().catalogString())
+        is_sorted = any(bool(order.child().semanticEquals(each)) for order in orders for each in (texts, values))
+        kinds = [str(each.dataType().catalogString()) for each in (texts, values)]
+        return is_sorted and not any(_COLLATION in kind or kind in _FLOATING for kind in kinds)  # -0.0 is 0.0 in order
     return kind == "Mode" and bool(function.reverseOpt().isDefined())
 
 

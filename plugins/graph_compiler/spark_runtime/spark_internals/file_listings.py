@@ -258,12 +258,15 @@ def file_versions(listing: Listing) -> Iterator[FileVersion]:
 
 
 def files_read(spark: SparkSession, listing: Listing) -> Iterator[FileVersion]:
-    """Yield the files that are read, as they are: the log of a stream may have other times, of before a copy."""
+    """Yield the files that are read, as they are: the log of a stream may have other times, of before a copy.
+
+    A file that its log has elsewhere is as it was logged.
+    """
     if not is_of_log(listing):
         yield from file_versions(listing)
         return
-    logged = {file.path for file in file_versions(listing)}
-    yield from (file for file in versions_again(spark, listing) if file.path in logged)
+    now = {file.path: file for file in versions_again(spark, listing)}
+    yield from (now.get(file.path, file) for file in file_versions(listing))
 
 
 def partition_folders(listing: Listing) -> tuple[StructType, list[str]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pickletools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,7 @@ _FIXED_RDDS = frozenset(
 )
 """RDDs whose records were on the driver, or were kept when the plan was made."""
 _PYTHON_RDD = "PythonRDD"
+_LOOP = "UnionLoop"
 _STREAMS = ("StreamingRelation", "StreamingRelationV2")
 _PINNED = "graph_compiler.listing"
 """An option that no reader of Spark has: two relations are equal if their paths and options are."""
@@ -209,24 +210,37 @@ def own_leaves(rows: DataFrame, inputs: Sequence[DataFrame]) -> list[PlanLeaf]:
 
 
 def read_again(rows: DataFrame, inputs: Mapping[int, DataFrame]) -> frozenset[int]:
-    """Return the inputs of which an optimized plan has a leaf more often than they have: it computes them again.
+    """Return the inputs of which a plan has a leaf more often than they have: Spark computes them again.
 
-    Only that shows a common table expression that is read twice, and what Spark makes of a lateral join.
+    The analyzed plan shows it, with its common table expressions in place. What Spark makes of a lateral join shows the
+    optimized one, which has other objects for some kinds of leaves.
     """
     try:
-        plan = _optimized_plan(rows)
-        found = Counter(java_identity(leaf.identity) for leaf in _leaves(plan))
-        known = {number: Counter(_identities(each)) for number, each in inputs.items()}
+        return _repeated(rows, inputs, _inlined_plan) | _repeated(rows, inputs, _optimized_plan)
     except (PySparkException, Py4JJavaError):  # what is wrong shows when it runs
         return frozenset()
-    is_repeated = "UnionLoop" in str(plan.toString())  # a recursion computes its step in each round
+
+
+def _repeated(rows: DataFrame, inputs: Mapping[int, DataFrame], plan_of: Callable[[DataFrame], Any]) -> frozenset[int]:
+    plan = plan_of(rows)
+    known = {number: Counter(_identities(plan_of(each))) for number, each in inputs.items()}
     every: Counter[int] = sum(known.values(), Counter())
-    again = {leaf for leaf, times in found.items() if times > every[leaf] or is_repeated}
+    is_loop = _LOOP in str(plan.toString())  # a recursion computes its step in each round
+    again = {leaf for leaf, times in Counter(_identities(plan)).items() if times > every[leaf] or is_loop}
     return frozenset(number for number, leaves in known.items() if not again.isdisjoint(leaves))
 
 
-def _identities(rows: DataFrame) -> list[int]:
-    return [java_identity(leaf.identity) for leaf in _leaves(_optimized_plan(rows))]
+def _identities(plan: Any) -> list[int]:
+    return [java_identity(leaf.identity) for leaf in _leaves(plan)]
+
+
+def _inlined_plan(rows: DataFrame) -> Any:
+    """Return the analyzed plan with each common table expression wherever it is read."""
+    plan = analyzed_plan(rows)
+    if "CTERelationRef" not in str(plan.toString()):
+        return plan
+    inline = java_class(rows.sparkSession, "org.apache.spark.sql.catalyst.optimizer.InlineCTE")
+    return inline(True, False).apply(plan)
 
 
 def _optimized_plan(rows: DataFrame) -> Any:
