@@ -2,7 +2,7 @@
 
 Two plans share a leaf if both read the same object: Spark gives a relation new column ids where a plan is joined with
 itself, and keeps its list of files. `LogicalRelation`, `LogicalRDD`, `DataSourceV2Relation`, `View` and the function of
-a `PythonRDD`, undocumented classes of Spark: 4.3.
+a `PythonRDD`, `InlineCTE`, undocumented classes of Spark: 4.3.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.spark_runtime.spark_internals.file_listings import Listing, listing_of
 from graph_compiler.spark_runtime.spark_internals.java import (
-    Py4JJavaError,
+    Py4JError,
     java_array,
     java_class,
     java_class_name,
@@ -33,6 +33,7 @@ from graph_compiler.spark_runtime.spark_internals.plans import (
     plans_in,
     rows_of_plan,
 )
+from graph_compiler.spark_runtime.spark_internals.versions import defaults_from
 
 IN_MEMORY = frozenset({"LocalRelation", "Range", "OneRowRelation"})
 """Leaves whose rows are on the driver."""
@@ -217,7 +218,7 @@ def read_again(rows: DataFrame, inputs: Mapping[int, DataFrame]) -> frozenset[in
     """
     try:
         return _repeated(rows, inputs, _inlined_plan) | _repeated(rows, inputs, _optimized_plan)
-    except (PySparkException, Py4JJavaError):  # what is wrong shows when it runs
+    except (PySparkException, Py4JError):  # what is wrong shows when it runs; or another version of Spark
         return frozenset()
 
 
@@ -240,7 +241,7 @@ def _inlined_plan(rows: DataFrame) -> Any:
     if "CTERelationRef" not in str(plan.toString()):
         return plan
     inline = java_class(rows.sparkSession, "org.apache.spark.sql.catalyst.optimizer.InlineCTE")
-    return inline(True, False).apply(plan)
+    return inline(True, *defaults_from(inline, "apply", 2)).apply(plan)
 
 
 def _optimized_plan(rows: DataFrame) -> Any:
