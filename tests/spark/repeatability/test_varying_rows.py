@@ -124,13 +124,16 @@ PLANS: dict[str, tuple[Callable[[DataFrame], DataFrame], VaryingRows | None]] = 
         varying_rows.WINDOWS,
     ),
     "join of equal texts": (lambda rows: equal_texts(rows).join(equal_texts(rows), "t"), None),
-    "places of rows": (lambda rows: rows.zipWithIndex("i"), varying_rows.PLACES),
     "distinct": (lambda rows: rows.distinct(), None),
     "order": (lambda rows: rows.orderBy("k"), None),
     "repartition": (lambda rows: rows.repartition(3), None),
     "union": (lambda rows: rows.union(rows), None),
     "except": (lambda rows: rows.exceptAll(rows), None),
 }
+
+
+if hasattr(DataFrame, "zipWithIndex"):  # from Spark 4.2 on
+    PLANS["places of rows"] = (lambda rows: rows.zipWithIndex("i"), varying_rows.PLACES)
 
 
 @pytest.fixture(scope="module")
