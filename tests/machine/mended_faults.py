@@ -1902,4 +1902,19 @@ FAULTS = (
             "spark/connectors/test_decisions_of_tables.py::test_rows_that_may_be_in_files_of_others_are_not_replaced"
         ),
     ),
+    _fault(
+        212,
+        "columns of Arrow's batches are taken by position",
+        ("with_named_columns", "yield batch.select(names)", "yield batch"),
+        found_by="spark/operators/test_arrow_batches.py::test_columns_in_another_order_are_found_by_name",
+    ),
+    _fault(
+        213,
+        "a large join over a part of text with a collation loses rows",
+        ("UNRECORDED", 'bloomFilter.enabled": "false"', 'bloomFilter.enabled": "true"'),
+        found_by=(
+            "spark/operators/test_readers_agree.py::"
+            "test_a_join_over_a_part_of_text_with_a_collation_finds_what_is_equal"
+        ),
+    ),
 )

@@ -13,12 +13,19 @@ from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
+from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.spark_runtime.spark_internals.plans import analyzed_plan
 from tests.spark.conftest import RunPipeline
 
 pytestmark = [pytest.mark.spark, pytest.mark.ci]
 MINUS = "cast(k AS STRING) LIKE '%-0.0%'"
 """A condition that differs for two equal keys."""
+EARLY = {
+    "spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold": "0",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.adaptive.autoBroadcastJoinThreshold": "-1",
+}
+"""Settings with which Spark filters small files as it would large ones."""
 
 
 def joined(rows: DataStream) -> DataStream:
@@ -100,3 +107,23 @@ def test_rows_are_fixed_only_where_readers_could_differ(
     (node,) = [each.node_id for each in region.operators if each.name == "largest"]
     plan = analyzed_plan(evaluation.outputs[node, None]).toString()
     assert ("Generate inline" in plan) is is_fixed
+
+
+def test_a_join_over_a_part_of_text_with_a_collation_finds_what_is_equal(
+    run_pipeline: RunPipeline, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Spark's Bloom filter, which it makes for a side of 10 GB or more, would hash the bytes of 'abc'."""
+    spark.sql("SELECT * FROM VALUES ('abc-1', 1), ('ABC-2', 2), ('xyz-3', 3) AS t(code, n)").write.parquet(
+        f"{tmp_path}/big"
+    )
+    spark.sql("SELECT * FROM VALUES ('ABC', 'one', 1), ('Q', 'q', 0) AS t(k, name, live)").write.parquet(
+        f"{tmp_path}/names"
+    )
+    env = StreamExecutionEnvironment("p")
+    big = env.from_source(Parquet(f"{tmp_path}/big"), "big").cast({"code": "STRING COLLATE UTF8_LCASE"})
+    names = env.from_source(Parquet(f"{tmp_path}/names"), "names").cast({"k": "STRING COLLATE UTF8_LCASE"})
+    query = "SELECT b.n, d.name FROM {b} b JOIN {d} d ON substr(b.code, 1, 3) = d.k"
+    env.sql(query, b=big, d=names.filter("live = 1")).sink_to(Parquet(f"{tmp_path}/out"))
+    with pinned(spark, EARLY):
+        assert run_pipeline(env.pipeline())[-1].failure is None
+    assert {row.n for row in spark.read.parquet(f"{tmp_path}/out").collect()} == {1, 2}

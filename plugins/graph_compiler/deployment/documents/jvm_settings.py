@@ -115,6 +115,13 @@ RECORDED: Mapping[str, str] = {
 UNRECORDED: Mapping[str, str] = {
     # With true, `a EXCEPT a WHERE c` becomes `a WHERE NOT c`, which keeps 0.0 if only the equal -0.0 was taken away.
     "spark.sql.optimizer.replaceExceptWithFilter": "false",
+    # With true, a join over an expression of text with a collation loses rows: the filter hashes bytes (SPARK-58486).
+    "spark.sql.optimizer.runtime.bloomFilter.enabled": "false",
+    # With false, a part of a stage that varies may be computed again beside what was read before (SPARK-53575).
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": "true",
+    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "true",
+    # With false, columns of an Arrow function's batches may be of other types, whose bytes are read as they are.
+    "spark.sql.execution.arrow.pyspark.validateSchema.enabled": "true",
     # With false, numbers that pandas functions return wrap or lose digits without an error.
     "spark.sql.execution.pandas.convertToArrowArraySafely": "true",
     # With true, frames have columns of Int64, but pandas rounds some of their numbers (its issue 63903).

@@ -104,14 +104,14 @@ _MISTAKES_IN_CODE = frozenset(
     }
 )  # fmt: skip
 # SQL's classes: 21 a subquery with too many rows, 22 data that an expression cannot take; P0001 is raise_error(…),
-# 42K0B a pattern of times that Spark does not know.
+# 42K0B a pattern of times that Spark does not know, 42K0G batches of Arrow with other types than their schema.
 DATABASE = "FAILED_JDBC"
 _WRONG_RESULT = "[RESULT_"
 """Where a condition of PySpark begins that a function's result has not the columns of its schema."""
 _TOO_DEEP = "StackOverflowError"
 _NO_SUCH_CALL = "does not exist"
 """What py4j says of a class, a constructor or a method that the JVM does not have: another version of Spark."""
-_BAD_DATA = re.compile(r"21|22|P0001|42K0B")
+_BAD_DATA = re.compile(r"21|22|P0001|42K0B|42K0G")
 _ENVIRONMENT = re.compile(
     r"OutOfMemoryError|Cannot allocate memory|MemoryError"
     r"|ExecutorLostFailure|Executor heartbeat timed out|Container killed|exit code (137|143)"

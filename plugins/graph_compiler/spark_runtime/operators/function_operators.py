@@ -19,6 +19,7 @@ from graph_compiler.declaration.operators import (
 )
 from graph_compiler.identifiers import listing, quoted
 from graph_compiler.spark_runtime.driver_process import call_function
+from graph_compiler.spark_runtime.operators.arrow_batches import with_named_columns
 from graph_compiler.spark_runtime.operators.columns import ColumnsError, event_times, require_columns
 from graph_compiler.spark_runtime.operators.decisions import fix_columns, must_decide_once
 from graph_compiler.spark_runtime.operators.keyed_process import TIME, ProcessPlan, SparkProcess, StateType, in_batches
@@ -35,8 +36,8 @@ def _(operator: Transform, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 @main_output.register
 def _(operator: MapPartitions, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     if operator.batches is Batches.ARROW:
-        function = operator.load(scope.parameters)
-        return inputs[0].mapInArrow(function, operator.schema)  # type: ignore[arg-type]  # Spark checks what it gives
+        named = with_named_columns(operator.load(scope.parameters), operator.schema)
+        return inputs[0].mapInArrow(named, operator.schema)
     rows = without_long_intervals(inputs[0], str(operator.function), scope)
     function, schema = _over_pandas(operator, rows, scope)
     return rows.mapInPandas(function, schema)  # type: ignore[arg-type]  # Spark checks what it gives
@@ -75,13 +76,13 @@ def _process_plan(operator: KeyedProcess, rows: DataFrame, scope: Scope) -> Proc
     """Return what workers need; raises ColumnsError for missing columns, and types that keys or states cannot have."""
     times = () if operator.time is None else (operator.time,)
     require_columns(rows, (*operator.keys, *times))
-    by_name = {field.name.lower(): field for field in rows.schema.fields}
-    keys = [by_name[key.lower()] for key in operator.keys]
+    with_named_columns = {field.name.lower(): field for field in rows.schema.fields}
+    keys = [with_named_columns[key.lower()] for key in operator.keys]
     if wrong := next((field for field in keys if not is_key_type(field.dataType)), None):
         kind = wrong.dataType.simpleString().upper()
         raise ColumnsError(f"its key '{wrong.name}' is of type {kind}\n  allowed: {KEY_TYPES}", "cast it before")
     if operator.time is not None and not isinstance(
-        by_name[operator.time.lower()].dataType, TimestampType | TimestampNTZType
+        with_named_columns[operator.time.lower()].dataType, TimestampType | TimestampNTZType
     ):
         raise ColumnsError(f"its time '{operator.time}' is no TIMESTAMP", "cast it before")
     result = DataType.fromDDL(operator.schema)

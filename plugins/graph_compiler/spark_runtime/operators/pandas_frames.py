@@ -29,6 +29,7 @@ from pyspark.sql.types import (
 )
 
 from graph_compiler.identifiers import quoted
+from graph_compiler.spark_runtime.operators.arrow_batches import MISNAMED
 from graph_compiler.spark_runtime.operators.scope import Scope
 from graph_compiler.spark_runtime.spark_internals.versions import rounds_within_lists
 
@@ -89,7 +90,7 @@ def without_long_intervals(rows: DataFrame, name: str, scope: Scope) -> DataFram
 
 def refusal(message: str) -> list[str]:
     """Return the lines of a message that a check here, or Spark's conversion to and from pandas, has raised."""
-    if message.startswith((_ROUNDED, _CUT)):
+    if message.startswith((_ROUNDED, _CUT, MISNAMED)):
         return [line.strip() for line in message.splitlines()]
     if _OUT_OF_BOUNDS.search(message):
         return [
