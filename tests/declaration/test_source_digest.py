@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -13,10 +14,16 @@ from graph_compiler.declaration.functions import source_digest
 
 FILES = {
     "shop/__init__.py": "",
-    "shop/steps.py": "import json\nfrom shop import rates\nfrom . import deep\n",
+    "shop/steps.py": (
+        "import json\nfrom importlib import import_module\nfrom shop import rates\nfrom . import deep\n"
+        "z = import_module('shop.by_name').z + import_module('.beside', __package__).z\n"
+        "if not z:\n    import_module('/etc/hosts')\n"
+    ),
     "shop/rates.py": "from lib.money import cents\n",
     "shop/deep/__init__.py": "from .below import x\n",
     "shop/deep/below.py": "x = 1\n",
+    "shop/by_name.py": "z = 1\n",
+    "shop/beside.py": "z = 2\n",
     "shop/unrelated.py": "y = 1\n",
     "lib/__init__.py": "",
     "lib/money.py": "cents = 100\n",
@@ -71,3 +78,21 @@ def test_outside_a_repository_only_the_module_itself_counts(installed: str, monk
     monkeypatch.delattr(module, "_imported")
     source_digest.cache_clear()
     assert source_digest(installed) != source_digest(json.encoder.__name__)
+
+
+def test_a_change_in_an_archive_changes_the_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for number, rate in enumerate(("1", "2", "1")):
+        path = tmp_path / f"packed-{number}.zip"
+        with ZipFile(path, "w") as archive:
+            archive.writestr("packed/__init__.py", "")
+            archive.writestr("packed/steps.py", "from packed.rates import RATE\n")
+            archive.writestr("packed/rates.py", f"RATE = {rate}\n")
+        with monkeypatch.context() as patch:
+            patch.syspath_prepend(path)
+            importlib.import_module("packed.steps")
+            source_digest.cache_clear()
+            found.append(source_digest("packed.steps"))
+        for name in [name for name in sys.modules if name.split(".")[0] == "packed"]:
+            del sys.modules[name]
+    assert found[0] == found[2] != found[1]

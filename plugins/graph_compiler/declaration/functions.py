@@ -19,6 +19,7 @@ from functools import cache, wraps
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 from zipimport import zipimporter
 
 from graph_compiler.errors import FunctionNotImportableError
@@ -162,8 +163,8 @@ def _why_not_found(function: Callable[..., object]) -> str | None:
 #
 # Installed packages and Python's own library are not included: their versions belong to the environment, not the
 # pipeline (`reached_code.py` has those). For their modules, only the module's own source counts. Imports are read from
-# the source, so that no module is loaded, and it does not matter which ones are already imported. Executors import the
-# pipeline's modules from an archive; there it is the digest of the module alone, which is not compared with anything.
+# the source, so that no module is loaded, and it does not matter which ones are already imported. Of an archive, all
+# code counts: executors import the pipeline's modules from one, and would wait for its imports to be read.
 
 INSTALLED = ("site-packages", "dist-packages")
 LIBRARIES = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib"))
@@ -186,13 +187,21 @@ def source_digest(module: str) -> str:
     """Return the sha256 over the module's source and those it imports, directly or not, below its import root."""
     loader = sys.modules[module].__loader__
     if isinstance(loader, zipimporter):
-        return hashlib.sha256((loader.get_source(module) or "").encode()).hexdigest()
+        return _archive_digest(loader.archive)
     code = module_code(module)
     digest = hashlib.sha256()
     for path in sorted(code.files):
         name = path.relative_to(code.root).as_posix()
         digest.update(name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
+
+
+def _archive_digest(archive: str) -> str:
+    """Return a digest of all code in an archive by its list of files, which has a checksum of each."""
+    with ZipFile(archive) as opened:
+        files = [each for each in opened.infolist() if each.filename.endswith((".py", ".pyc"))]
+    listed = sorted(f"{each.filename}\0{each.file_size} {each.CRC:08x}\n" for each in files)
+    return hashlib.sha256("".join(listed).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def module_code(module: str) -> ModuleCode:
@@ -227,7 +236,7 @@ def _reachable(file: Path, root: Path) -> set[Path]:
 
 
 def _imported(file: Path, root: Path) -> Iterator[Path]:
-    """Yield the files below `root` that the import statements of a file may refer to."""
+    """Yield the files below `root` that a file may import."""
     package = list(file.relative_to(root).parent.parts)
     try:
         tree = ast.parse(file.read_bytes())
@@ -242,7 +251,10 @@ def _imported(file: Path, root: Path) -> Iterator[Path]:
 
 
 def imported_names(tree: ast.AST, package: list[str]) -> Iterator[list[str]]:
-    """Yield the parts of each name that import statements of a module in a package may refer to."""
+    """Yield the parts of each name that a module may import: by statements, by its `__all__`, by calls with a literal.
+
+    `package` is the module's.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name.split(".") for alias in node.names)
@@ -250,3 +262,18 @@ def imported_names(tree: ast.AST, package: list[str]) -> Iterator[list[str]]:
             above = package[: len(package) - node.level + 1] if node.level else []
             base = above + (node.module or "").split(".") if node.module else above
             yield from (base, *([*base, alias.name] for alias in node.names))
+        else:
+            names = (text.split(".") for text in _literal_names(node, ".".join(package)))
+            yield from (parts for parts in names if all(part.isidentifier() for part in parts))
+
+
+def _literal_names(node: ast.AST, package: str) -> Iterator[str]:
+    match node:
+        case ast.Call(
+            func=ast.Name(id="import_module" | "__import__") | ast.Attribute(attr="import_module"),
+            args=[ast.Constant(value=str(module)), *_],
+        ):
+            yield f"{package}{module}" if module.startswith(".") else module
+        case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=elements) | ast.Tuple(elts=elements)):
+            texts = (each.value for each in elements if isinstance(each, ast.Constant))
+            yield from (f"{package}.{text}" for text in texts if isinstance(text, str))

@@ -24,7 +24,6 @@ from importlib.machinery import all_suffixes
 from importlib.metadata import Distribution, DistributionFinder, PackageNotFoundError, distribution
 from importlib.resources import files
 from importlib.util import find_spec
-from itertools import chain
 from pathlib import Path
 from pkgutil import get_importer
 from zipimport import zipimporter
@@ -197,28 +196,14 @@ class _Walk:
 
 
 def _imports(source: bytes, package: list[str]) -> Iterator[str]:
-    """Yield the names that a module may import: by its statements, its `__all__`, and by calls with a literal."""
+    """Yield the names that a module may import."""
     try:
         tree = ast.parse(source)
     except SyntaxError:  # such a file cannot be imported, either
         return
-    names = (".".join(parts) for parts in imported_names(tree, package))
-    texts = (text for node in ast.walk(tree) for text in _literal_names(node, ".".join(package)))
-    for name in chain(names, texts):
+    for name in map(".".join, imported_names(tree, package)):
         if all(part.isidentifier() for part in name.split(".")):  # without the star of `import *`
             yield name
-
-
-def _literal_names(node: ast.AST, package: str) -> Iterator[str]:
-    match node:
-        case ast.Call(
-            func=ast.Name(id="import_module" | "__import__") | ast.Attribute(attr="import_module"),
-            args=[ast.Constant(value=str(module)), *_],
-        ):
-            yield f"{package}{module}" if module.startswith(".") else module
-        case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=elements) | ast.Tuple(elts=elements)):
-            texts = (each.value for each in elements if isinstance(each, ast.Constant))
-            yield from (f"{package}.{text}" for text in texts if isinstance(text, str))
 
 
 def _origin(top: str) -> _Origin:
