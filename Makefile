@@ -23,8 +23,8 @@ SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 CORE := .venv-core/bin
 NEEDS_SOME := (spark or airflow or e2e or installed)
 NEEDS_NOTHING := -m 'not ($(NEEDS_SOME) or long or browser)'
-# Measuring takes nearly twice the time: of CI, each fifth run does it (decision 68). TURN is its number.
-MEASURES := $(filter 0,$(shell expr $(or $(TURN),0) % 5))
+# Measuring takes nearly twice the time: of CI, each seventh run does it (decision 68). TURN is its number.
+MEASURES := $(filter 0,$(shell expr $(or $(TURN),0) % 7))
 # What `make test-all` runs, what `make test-long` runs, and what has a command of its own.
 NOT_QUICK := ci or long or browser or cluster or yarn or kubernetes or openlineage or objects or hdfs or compose or versions or lake or kafka
 

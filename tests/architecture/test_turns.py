@@ -18,7 +18,7 @@ import pytest
 
 @pytest.mark.spark
 @pytest.mark.ci
-@pytest.mark.parametrize("case", range({LONG_TABLE * 3}))
+@pytest.mark.parametrize("case", range({LONG_TABLE * 6}))
 def test_long(case): pass
 
 @pytest.mark.spark
@@ -27,7 +27,7 @@ def test_long(case): pass
 def test_short(case): pass
 
 @pytest.mark.spark
-@pytest.mark.parametrize("case", range({LONG_TABLE * 3}))
+@pytest.mark.parametrize("case", range({LONG_TABLE * 6}))
 def test_quick(case): pass
 
 @pytest.mark.spark
@@ -61,8 +61,8 @@ def test_each_test_of_ci_has_a_turn_and_quick_ones_have_all(tmp_path: Path) -> N
     assert left_to_others(found, None) == set()
     left = {turn: left_to_others(found, str(turn)) for turn in range(TURNS)}
     run = {turn: Counter(item.name.partition("[")[0] for item in found if item not in left[turn]) for turn in left}
-    assert all((each["test_quick"], each["test_pure"]) == (LONG_TABLE * 3, 1) for each in run.values())
-    assert sum(each["test_long"] for each in run.values()) == LONG_TABLE * 3
+    assert all((each["test_quick"], each["test_pure"]) == (LONG_TABLE * 6, 1) for each in run.values())
+    assert sum(each["test_long"] for each in run.values()) == LONG_TABLE * 6
     assert min(each["test_long"] for each in run.values()) > 0
     for name, cases in {"test_short": LONG_TABLE - 1, "test_single": 1, "test_other": 1}.items():
         assert sorted(each[name] for each in run.values()) == [0] * (TURNS - 1) + [cases]

@@ -1,4 +1,4 @@
-"""Which tests with Spark or Airflow a run of CI leaves to the next four (decision 68): it sets TURN to a number."""
+"""Which tests with Spark or Airflow a run of CI leaves to the next six (decision 68): it sets TURN to a number."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from zlib import crc32
 
 import pytest
 
-TURNS = 5
+TURNS = 7
 LONG_TABLE = 8
 """From so many cases on, the cases of a test take turns, each by itself: with fewer, they have one turn."""
 
@@ -28,7 +28,7 @@ def left_to_others(items: Sequence[pytest.Item], turn: str | None = os.environ.g
 
 
 def is_its_turn(name: str, turn: int) -> bool:
-    """Whether a test, or a case, is run in a turn: in each fifth one."""
+    """Whether a test, or a case, is run in a turn: in each seventh one."""
     return crc32(name.encode()) % TURNS == turn % TURNS
 
 
