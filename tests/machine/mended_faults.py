@@ -1902,4 +1902,12 @@ FAULTS = (
             "spark/connectors/test_decisions_of_tables.py::test_rows_that_may_be_in_files_of_others_are_not_replaced"
         ),
     ),
+    _fault(
+        217,
+        "a staged result is read with other values of parameters than those that it was computed with",
+        ("StagingArea.check_values", "if others := other_values(before, now):", "if others := ():"),
+        found_by=(
+            "spark/region/test_changed_values.py::test_a_result_is_read_only_with_the_values_that_it_was_computed_with"
+        ),
+    ),
 )
