@@ -1910,4 +1910,13 @@ FAULTS = (
             "spark/region/test_changed_values.py::test_a_result_is_read_only_with_the_values_that_it_was_computed_with"
         ),
     ),
+    _fault(
+        218,
+        "an increment counts as published without a sink that was added between two attempts of its run",
+        ("PositionLog.sink_states", "self._reached(increment)[-1]", "self._reached(increment)[0]"),
+        found_by=(
+            f"{POSITIONS}::test_a_sink_that_is_added_between_two_attempts_has_to_publish_too",
+            f"{POSITIONS}::test_what_is_published_counts_though_the_id_of_a_sink_has_changed",
+        ),
+    ),
 )
