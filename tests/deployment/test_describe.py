@@ -6,7 +6,7 @@ from graph_compiler import Csv, InvalidPipelineError, Parquet, StreamExecutionEn
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.retention import Retention, StagingRelease
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
-from graph_compiler.deployment.documents.descriptor import StagedInput
+from graph_compiler.deployment.documents.descriptor import RunValues, StagedInput
 from pipelines.flights import env as flights
 
 
@@ -51,6 +51,7 @@ def test_a_staged_input_names_its_result_and_a_pipelined_one_does_not() -> None:
         fingerprint=producer.results[0].fingerprint,
         producer=producer.region_id,
         consumers=(consumer.region_id,),
+        values=RunValues(parameters=("input",)),
     )
     assert [edge.staged for edge in inputs["with_carrier_name"]] == [None, None]
 

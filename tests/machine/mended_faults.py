@@ -1917,4 +1917,21 @@ FAULTS = (
             "test_a_join_over_a_part_of_text_with_a_collation_finds_what_is_equal"
         ),
     ),
+    _fault(
+        217,
+        "a staged result is read with other values of parameters than those that it was computed with",
+        ("StagingArea.check_values", "if others := other_values(before, now):", "if others := ():"),
+        found_by=(
+            "spark/region/test_changed_values.py::test_a_result_is_read_only_with_the_values_that_it_was_computed_with"
+        ),
+    ),
+    _fault(
+        218,
+        "an increment counts as published without a sink that was added between two attempts of its run",
+        ("PositionLog.sink_states", "self._reached(increment)[-1]", "self._reached(increment)[0]"),
+        found_by=(
+            f"{POSITIONS}::test_a_sink_that_is_added_between_two_attempts_has_to_publish_too",
+            f"{POSITIONS}::test_what_is_published_counts_though_the_id_of_a_sink_has_changed",
+        ),
+    ),
 )

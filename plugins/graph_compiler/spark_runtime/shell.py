@@ -58,6 +58,7 @@ def named_rows(task: TaskDeploymentDescriptor, spark: SparkSession) -> dict[str,
         log=ManifestLog(store=store_of(task.staging_root), layout=task.layout),
         attempt=task.attempt,
         plan_id=task.region.plan_id,
+        parameters=dict(task.parameters),
         contracts=tuple,
     )
     evaluation = RegionEvaluation(

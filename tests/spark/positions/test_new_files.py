@@ -96,6 +96,44 @@ def test_a_failed_run_that_is_tried_again_reads_the_same(runs: Runs, monkeypatch
     assert ids(runs) == [1, 2]
 
 
+def in_two_tasks(folder: Path, second: str | None, *, is_wrong: bool = False) -> StreamExecutionEnvironment:
+    """orders ║ out and a second sink; `out` has no uid, so that its id is that of its place."""
+    env = StreamExecutionEnvironment("shop")
+    rows = orders(env, folder).stage("two tasks")
+    wrong = rows.with_columns(price="CAST(day AS INT)").name("price") if is_wrong else rows
+    wrong.sink_to(Parquet(f"{folder}/out"), mode="append").name("out")
+    if second:
+        other = rows.filter(second).name("other").task_id("second")
+        other.sink_to(Parquet(f"{folder}/second"), mode="append").name("second").uid("second")
+    return env
+
+
+def test_a_sink_of_another_task_that_is_added_to_a_run_has_to_publish_too(tmp_path: Path, spark: SparkSession) -> None:
+    runs = Runs(in_two_tasks(tmp_path, None, is_wrong=True), tmp_path, spark)
+    arrives(runs, "a.json", 1)
+    assert "'d'" in runs.run("r1")[0]
+    runs.env = in_two_tasks(tmp_path, "CAST(day AS INT) > 0")
+    assert "'d'" in runs.run("r1", "second")[0]
+    assert ids(runs) == [1]
+    arrives(runs, "b.json", 2)
+    runs.env = in_two_tasks(tmp_path, "id > 0")
+    assert "published by out, not by second" in runs.run("r2")[0]
+    assert runs.run("r1") == []
+    assert runs.run("r2") == []
+    assert ids(runs) == ids(runs, "second") == [1, 2]
+
+
+def test_a_sink_whose_id_has_changed_has_published_what_it_has_published(tmp_path: Path, spark: SparkSession) -> None:
+    runs = Runs(in_two_tasks(tmp_path, None, is_wrong=True), tmp_path, spark)
+    arrives(runs, "a.json", 1)
+    assert "'d'" in runs.run("r1")[0]
+    runs.env = in_two_tasks(tmp_path, None)
+    assert runs.run("r1") == []
+    arrives(runs, "b.json", 2)
+    assert runs.run("r2") == []
+    assert ids(runs) == [1, 2]
+
+
 def test_the_next_run_takes_over_what_a_failed_one_has_not_published(
     runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,7 +216,6 @@ def test_while_a_run_may_go_on_the_next_one_waits(tmp_path: Path, spark: SparkSe
     (message,) = runs.run("r2")
     assert "run 'r1' has read 1 new file of 'orders'" in message
     assert runs.report().failure.throwable_type is ThrowableType.RECOVERABLE_ERROR  # type: ignore[union-attr]
-    assert runs.run("r1", "out") == []
     assert runs.run("r2") == []
     assert ids(runs) == [1]
 

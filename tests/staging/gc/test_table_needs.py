@@ -25,7 +25,8 @@ from graph_compiler.staging.gc.table_needs import (
     history_cutoff,
     survey_needs,
 )
-from graph_compiler.staging.positions.position_log import NewPart, PositionLog
+from graph_compiler.staging.positions.known import NewPart
+from graph_compiler.staging.positions.position_log import PositionLog
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.staging_trees import FIRST, OUT, SECOND, Run, age
 

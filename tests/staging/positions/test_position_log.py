@@ -5,20 +5,19 @@ from dataclasses import replace
 
 import pytest
 
-from graph_compiler.deployment.documents.position import Increment, ReadFrom, Reset, SinkBegun
+from graph_compiler.deployment.documents.position import Increment, ReachedSink, ReadFrom, Reset, SinkBegun
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.identifiers import OperatorId
 from graph_compiler.staging.positions import position_log
+from graph_compiler.staging.positions.known import Known, NewPart, SeenFile
 from graph_compiler.staging.positions.position_log import (
     IncrementSupersededError,
-    Known,
-    NewPart,
     PositionBusyError,
     PositionError,
     PositionPendingError,
-    SeenFile,
 )
 from tests.staging.positions.world import PLACE, World
 
@@ -120,6 +119,57 @@ def test_a_sink_of_which_no_ledger_is_known_may_have_published(content: bytes, w
     with pytest.raises(PositionPendingError, match="published by nothing, not by two; one may have") as refused:
         world.attempt("r2")
     assert str(refused.value).endswith("reads it again; then one may have its rows twice")
+
+
+def test_a_sink_that_is_added_between_two_attempts_has_to_publish_too(world: World) -> None:
+    dies_after(world, "r1", "orders/0.json")
+    world.targets["three"] = {}
+    added = ReachedSink(region_id=world.position.sinks[-1].region_id, operator_id=OperatorId("3" * 32), name="three")
+    world.position = replace(world.position, sinks=(*world.position.sinks, added))
+    two = world.log.layout.sink_done(0, world.position.sinks[1].operator_id)
+    for writes in range(60):
+        if two not in world.store.content:
+            assert not world.attempt("r1", dies=writes)
+    assert not world.targets["three"]
+    with pytest.raises(PositionPendingError, match="published by one and two, not by three"):
+        world.attempt("r2")
+    world.tell("r2", ExecutionState.FAILED)
+    assert world.attempt("r1")
+    assert world.attempt("r2")
+    assert world.missing() == world.twice() == []
+
+
+def test_what_is_published_counts_though_the_id_of_a_sink_has_changed(world: World) -> None:
+    dies_after(world, "r1", "0.end.json")
+    one, two = world.position.sinks
+    world.position = replace(world.position, sinks=(replace(one, operator_id=OperatorId("1" * 32)), two))
+    assert world.attempt("r1")
+    world.arrives()
+    assert world.attempt("r2")
+    assert world.missing() == world.twice() == []
+
+
+def test_the_sinks_of_the_last_attempt_count_and_others_may_have_their_rows_twice(world: World) -> None:
+    dies_after(world, "r1", "done.json")
+    increment, sinks = world.log.entry(0), world.position.sinks
+    assert isinstance(increment, Increment)
+    for now in (sinks[1:], sinks, sinks[1:], sinks[1:]):
+        world.log.reaches(increment, now)
+    assert [key for key in world.store.content if "reached" in key] == [
+        world.log.layout.reached(0, change) for change in (1, 2, 3)
+    ]
+    with pytest.raises(PositionPendingError, match="published by nothing, not by two") as refused:
+        world.attempt("r2")
+    assert str(refused.value).endswith("reads it again; then one may have its rows twice")
+
+
+def test_a_damaged_record_of_sinks_is_refused(world: World) -> None:
+    dies_after(world, "r1", "0.end.json")
+    world.position = replace(world.position, sinks=world.position.sinks[1:])
+    world.attempt("r1", dies=3)
+    world.store.put(world.log.layout.reached(0, 1), b"{")
+    with pytest.raises(DamagedDocumentError, match="reset shop orders"):
+        world.attempt("r2")
 
 
 def test_the_first_run_that_has_published_later_files_is_known(world: World) -> None:

@@ -22,7 +22,8 @@ from graph_compiler.deployment.documents.staging_layout import PositionLayout, S
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from graph_compiler.staging.attempts.execution_order import begin
-from graph_compiler.staging.positions.position_log import Known, NewPart, PositionError, PositionLog, SeenFile
+from graph_compiler.staging.positions.known import Known, NewPart, SeenFile
+from graph_compiler.staging.positions.position_log import PositionError, PositionLog
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.publications import Publication
 from graph_compiler.staging.store.in_memory_store import InMemoryStore

@@ -7,7 +7,10 @@ import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.parameters.parameter import ParameterValue
+from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import PipelineDescriptor, describe_pipeline
+from graph_compiler.deployment.describe.templates import fill_places, find_places
 from graph_compiler.deployment.documents.descriptor import (
     VERSION,
     ExecutionAttempt,
@@ -18,7 +21,7 @@ from graph_compiler.deployment.documents.manifest import VERSION as MANIFEST_VER
 from graph_compiler.deployment.documents.manifest import Manifest
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.deployment.documents.wire import values_within
+from graph_compiler.deployment.documents.wire import to_json, values_within
 from graph_compiler.deployment.plans.plan_record import what_changed
 from graph_compiler.errors import StaleResultError
 from graph_compiler.identifiers import RegionId
@@ -143,3 +146,114 @@ def test_results_a_task_stages_for_itself_are_not_compared(log: ManifestLog) -> 
 def producer_of(reader: TaskDeploymentDescriptor) -> RegionId:
     (producer,) = {staged.producer for staged in values_within(reader.region, StagedInput)}
     return producer
+
+
+def with_values() -> PipelineDescriptor:
+    """in ║ out, whose staged rows depend on two parameters."""
+    env = StreamExecutionEnvironment("p", params={"late": 1, "folder": "x", "unit": "km"})
+    rows = env.from_source(Csv("/in/{{ params.folder }}"), "in").filter("v > :late").name("kept").stage("dear")
+    rows.with_columns(unit=":unit").sink_to(Parquet("/out")).name("out")
+    return describe_pipeline(compile_pipeline(env.pipeline()))
+
+
+def in_run(pipeline: PipelineDescriptor, name: str, **values: ParameterValue) -> TaskDeploymentDescriptor:
+    run = DeskRun(day="2024-01-01", params=values, run_id="r", staging_root="/root")
+    (region,) = [one for one in pipeline.regions if one.region_id.startswith(name)]
+    return desk_task(region, run, execution_id="e")
+
+
+def commit(log: ManifestLog, task: TaskDeploymentDescriptor, **more: object) -> None:
+    (result,) = task.region.results
+    values = {"values": result.values.digests(task.parameters)} | more
+    log.commit(
+        Manifest(
+            version=MANIFEST_VERSION,
+            result_id=result.id,
+            epoch=log.next_epoch(result.id),
+            parent_epoch=None,
+            attempt=task.attempt,
+            plan_id=task.region.plan_id,
+            fingerprint=result.fingerprint,
+            location="/nowhere",
+            schema="{}",
+            partitions=(),
+            checksum=None,
+            contracts=(),
+            **values,  # type: ignore[arg-type]
+        )
+    )
+
+
+BEFORE: dict[str, ParameterValue] = {"late": 1, "folder": "x", "unit": "km"}
+
+
+@pytest.mark.parametrize(
+    ("now", "others"),
+    [
+        ({}, None),
+        ({"unit": "mi"}, None),
+        ({"late": 5}, ":late"),
+        ({"folder": "y"}, ":folder"),
+        ({"late": 5, "folder": "y"}, ":folder and :late"),
+    ],
+)
+def test_a_result_that_was_computed_with_other_values_is_refused(
+    log: ManifestLog, now: dict[str, ParameterValue], others: str | None
+) -> None:
+    pipeline = with_values()
+    commit(log, in_run(pipeline, "kept", **BEFORE))
+    reader = in_run(pipeline, "out", **{**BEFORE, **now})
+    if others is None:
+        check_inputs(log, reader, pipeline.plan, own={OUT})
+        return
+    with pytest.raises(StaleResultError, match=f"another value of {others}\n.* clear kept "):
+        check_inputs(log, reader, pipeline.plan, own={OUT})
+
+
+def test_values_of_a_result_without_a_commit_are_those_of_its_task(log: ManifestLog) -> None:
+    pipeline = with_values()
+    producer = in_run(pipeline, "kept", **BEFORE)
+    key = log.layout.descriptor(producer.region.region_id, "e")
+    log.store.put_if_absent(key, producer.to_json().encode())
+    check_inputs(log, in_run(pipeline, "out", **BEFORE), pipeline.plan, own={OUT})
+    with pytest.raises(StaleResultError, match="another value of :late\n"):
+        check_inputs(log, in_run(pipeline, "out", **{**BEFORE, "late": 5}), pipeline.plan, own={OUT})
+
+
+def test_a_commit_of_an_earlier_version_has_no_values(log: ManifestLog) -> None:
+    pipeline = with_values()
+    commit(log, in_run(pipeline, "kept", **BEFORE), values=())
+    assert '"values"' not in to_json(log.latest(pipeline.regions[0].results[0].id))
+    check_inputs(log, in_run(pipeline, "out", **{**BEFORE, "late": 5}), pipeline.plan, own={OUT})
+
+
+@pytest.mark.parametrize(
+    ("text", "parameters", "is_place"),
+    [
+        ("/in/{{ params.a }}/{{ params['b'] }}", ("a", "b"), False),
+        ("/in/{{ params.a | upper }}/{{ ds }}", ("a",), False),
+        ("/in/params.a/var.value.x", (), False),
+        ("/in/{{ ti.try_number }}/{{ run_date }}", (), False),
+        ("/in/{{ var.value.folder }}", (), True),
+        ("/in/{{ ti.xcom_pull(task_ids='before') }}", (), True),
+        ("/in/{{ dag_run.conf['x'] }}", (), True),
+        ("/in/{{ ti.xcom_pull('x') }}", (), False),
+        ("/in/{{ var.value.folder }}/{{ ti.try_number }}", (), False),
+        ("/in/{{ var.value.folder }}/{{ macros.datetime.now() }}", (), False),
+    ],
+)
+def test_places_depend_on_what_may_be_edited(text: str, parameters: tuple[str, ...], is_place: bool) -> None:
+    env = StreamExecutionEnvironment("p", params={"a": 1, "b": 2})
+    rows = env.from_source(Csv(text), "in").filter("v > 1").name("kept").stage("dear")
+    counts = rows.filter("v > 2").name("more").stage("dear, too")
+    counts.sink_to(Parquet("/out")).name("out")
+    kept, more, out = describe_pipeline(compile_pipeline(env.pipeline())).regions
+    (result,) = kept.results
+    assert result.values.parameters == parameters
+    assert result.values.places == ((("in.path", text),) if is_place else ())
+    assert {staged.values for staged in values_within(out, StagedInput)} == {result.values}
+    assert more.results[0].values == result.values
+    filled = fill_places([out], {key: f"/rendered/{key}" for key in find_places([out])})
+    (staged,) = values_within(filled, StagedInput)
+    assert staged.values.places == ((("in.path", "/rendered/in.path (staged)"),) if is_place else ())
+    assert staged.values.digests(()) != result.values.digests(()) or not is_place

@@ -15,11 +15,13 @@ from graph_compiler.declaration.sql_text import bound_names
 from graph_compiler.declaration.windows import Flush
 from graph_compiler.deployment.describe.deployability import check_deployable
 from graph_compiler.deployment.describe.fingerprints import OwnFacts, digests_of, facts_of, fingerprints
+from graph_compiler.deployment.describe.templates import values_of_places
 from graph_compiler.deployment.documents.descriptor import (
     InputDescriptor,
     OperatorDescriptor,
     RegionDescriptor,
     ResultDescriptor,
+    RunValues,
     SharedResult,
     StagedInput,
     VertexDescriptor,
@@ -37,6 +39,7 @@ from graph_compiler.graphs.regions import DeploymentRegion
 from graph_compiler.graphs.shared_results import SharedReads, computed_once
 from graph_compiler.graphs.stream_graph import StreamEdge, StreamNode
 from graph_compiler.graphs.stream_queries import StreamQueries
+from graph_compiler.graphs.topology import post_order
 from graph_compiler.identifiers import IntermediateDataSetId, JobEdgeId, JobVertexId, OperatorId, RegionId, TaskName
 from graph_compiler.options.model import PipelineOptions
 
@@ -146,6 +149,7 @@ def _facts(compiled: CompiledPipeline) -> _Facts:
         positions=tuple(_positions(compiled)),
         streams=StreamQueries(compiled.stream_graph),
         shared=computed_once(compiled),
+        values=_run_values(compiled),
         orders={sink.id: order.order_by for sink, order in row_orders(compiled.pipeline) if order.lost_at is None},
     )
 
@@ -168,6 +172,8 @@ class _Facts:
     positions: tuple[SourcePosition, ...]
     streams: StreamQueries
     shared: Mapping[int, SharedReads]
+    values: Mapping[int, RunValues]
+    """What the rows of each node depend on in a run."""
 
     def staged_input(self, edge: StreamEdge) -> StagedInput | None:
         """Return the staged result that an edge reads, None if the edge stays in memory."""
@@ -180,6 +186,7 @@ class _Facts:
             fingerprint=self.fingerprint(output),
             producer=region_of(self.compiled, edge.source_id),
             consumers=self.consumers[output],
+            values=self.values[output[0]],
         )
 
     def fingerprint(self, output: Output) -> str:
@@ -214,6 +221,24 @@ def _positions(compiled: CompiledPipeline) -> Iterator[SourcePosition]:
                 for node in sinks
             ),
         )
+
+
+def _run_values(compiled: CompiledPipeline) -> dict[int, RunValues]:
+    graph = compiled.stream_graph
+    names = Counter(node.declared_name for node in graph.nodes)
+    found: dict[int, RunValues] = {}
+    ids = [node.id for node in graph.nodes]
+    for id in post_order(ids, lambda id: [edge.source_id for edge in graph.in_edges[id]]):
+        node = graph.node[id]
+        name = node.declared_name if names[node.declared_name] == 1 else f"{node.declared_name}.{node.id}"
+        own = values_of_places(name, node.operator)
+        before = [own, *(found[edge.source_id] for edge in graph.in_edges[id])]
+        bound = {parameter for each in before for parameter in each.parameters}
+        found[id] = RunValues(
+            parameters=tuple(sorted(bound.union(_parameters([node])))),
+            places=tuple(sorted({place for each in before for place in each.places})),
+        )
+    return found
 
 
 def staged_results(compiled: CompiledPipeline) -> dict[Output, IntermediateDataSetId]:
@@ -444,6 +469,7 @@ def _describe_result(output: Output, id: IntermediateDataSetId, facts: _Facts) -
         consumers=facts.consumers[output],
         is_compared=output in facts.compared,
         deterministic=node.settings.deterministic,
+        values=facts.values[node.id],
     )
 
 

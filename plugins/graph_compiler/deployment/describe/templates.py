@@ -11,19 +11,31 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from graph_compiler.declaration.call_checks import located
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.connectors.file_uris import UNKNOWN
-from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.declaration.operators import Operator, Sink, Source
 from graph_compiler.declaration.parameters.parameter import ParameterValue
-from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, RegionDescriptor
+from graph_compiler.deployment.documents.descriptor import (
+    OperatorDescriptor,
+    RegionDescriptor,
+    ResultDescriptor,
+    RunValues,
+    StagedInput,
+)
+from graph_compiler.deployment.documents.wire import values_within
 from graph_compiler.errors import InvalidPipelineError, Problem
+
+Depending = TypeVar("Depending", StagedInput, ResultDescriptor)
 
 
 def find_places(regions: Iterable[RegionDescriptor]) -> dict[str, str]:
     """Return every templated string of the regions of a task, by a key unique within it."""
-    return {key: value for _, _, key, value in _places(regions)}
+    regions = tuple(regions)
+    read = (place for values in values_within(regions, RunValues) for place in values.places)
+    return {key: value for _, _, key, value in _places(regions)} | {_key(name): text for name, text in read}
 
 
 def fill_places(regions: Sequence[RegionDescriptor], rendered: Mapping[str, str]) -> tuple[RegionDescriptor, ...]:
@@ -38,7 +50,13 @@ def fill_places(regions: Sequence[RegionDescriptor], rendered: Mapping[str, str]
         operators[operator.node_id] = operator
     if problems := [problem for node_id, texts in filled.items() for problem in _problems(operators[node_id], texts)]:
         raise InvalidPipelineError(regions[0].pipeline, problems)
-    return tuple(region.changed(lambda operator: _with(operator, filled.get(operator.node_id))) for region in regions)
+    return tuple(
+        replace(
+            region.changed(lambda operator: _with(operator, filled.get(operator.node_id), rendered)),
+            results=tuple(_with_values(result, rendered) for result in region.results),
+        )
+        for region in regions
+    )
 
 
 def _places(regions: Iterable[RegionDescriptor]) -> Iterator[tuple[OperatorDescriptor, str, str, str]]:
@@ -60,11 +78,39 @@ def _problems(operator: OperatorDescriptor, rendered: Mapping[str, str]) -> Iter
         yield located(operator, problem)
 
 
-def _with(operator: OperatorDescriptor, rendered: Mapping[str, str] | None) -> OperatorDescriptor:
-    if rendered is None:
-        return operator
+def _with(
+    operator: OperatorDescriptor, own: Mapping[str, str] | None, rendered: Mapping[str, str]
+) -> OperatorDescriptor:
+    inputs = tuple(
+        each if each.staged is None else replace(each, staged=_with_values(each.staged, rendered))
+        for each in operator.inputs
+    )
+    if own is None:
+        return replace(operator, inputs=inputs)
     assert isinstance(operator.operator, Source | Sink)
-    return replace(operator, operator=operator.operator.with_texts(rendered))
+    return replace(operator, operator=operator.operator.with_texts(own), inputs=inputs)
+
+
+def _with_values(depending: Depending, rendered: Mapping[str, str]) -> Depending:
+    """Return a staged result, or what reads it, with the rendered places that its rows depend on."""
+    places = tuple((name, rendered[_key(name)]) for name, _ in depending.values.places)
+    return replace(depending, values=replace(depending.values, places=places))
+
+
+def _key(name: str) -> str:
+    return f"{name} (staged)"
+
+
+def values_of_places(name: str, operator: Operator) -> RunValues:
+    """Return the parameters that the places of a source name, and the places that name what else may be edited."""
+    names: set[str] = set()
+    places: list[tuple[str, str]] = []
+    for field, text in operator.texts().items() if isinstance(operator, Source) else ():
+        code = " ".join(_TEMPLATE.findall(text))
+        names |= {by_dot or by_name for by_dot, by_name in _NAMED.findall(code)}
+        if _EDITED.search(code) and not _OF_A_TRY.search(code):
+            places.append((f"{name}.{field}", text))
+    return RunValues(parameters=tuple(sorted(names)), places=tuple(places))
 
 
 # The place of a source or a sink as a URI that is the same in every run, without its templated parts.
@@ -77,6 +123,14 @@ def _with(operator: OperatorDescriptor, rendered: Mapping[str, str] | None) -> O
 
 PARAMETER = re.compile(r"""\{\{\s*params(?:\.(\w+)|\[['"](\w+)['"]\])\s*\}\}""")
 """A template that is a parameter, and nothing else."""
+_NAMED = re.compile(r"""\bparams(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])""")
+_EDITED = re.compile(r"\b(?:var|conn|conf)\b|\bxcom_pull\([^)]*\btask_ids\b")
+"""What has one value for all tasks of a run, and may be edited meanwhile."""
+_OF_A_TRY = re.compile(
+    r"try_number|start_date|end_date|_success\b|\bmacros|\brandom\b"
+    r"|\btask\.|\b(?:ti|task_instance)\b(?!\.xcom_pull)"
+)
+"""What differs from task to task, or from try to try."""
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 
 

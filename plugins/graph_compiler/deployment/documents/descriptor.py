@@ -25,7 +25,7 @@ from graph_compiler.deployment.documents.position import SourcePosition
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.stream import END_OF_TIME_MS, SavepointRestoreSettings, StreamQuery
-from graph_compiler.deployment.documents.wire import FLAT, from_json, to_json
+from graph_compiler.deployment.documents.wire import FLAT, digest, from_json, to_json, to_wire
 from graph_compiler.errors import SourceLocation
 from graph_compiler.extensions import UNSAID
 from graph_compiler.graphs.coordination import InitializeOnMaster, OperatorCoordinatorProvider
@@ -35,16 +35,36 @@ VERSION = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunValues:
+    """What the rows of a staged result depend on, beside their fingerprint, on all paths to it.
+
+    `parameters` are names, without the run's date. `places` are templates by names for people: those that say more than
+    parameters and dates. Every task that stages or reads the result renders them.
+    """
+
+    parameters: tuple[str, ...] = ()
+    places: tuple[tuple[str, str], ...] = ()
+
+    def digests(self, values: Iterable[tuple[str, ParameterValue]]) -> tuple[tuple[str, str], ...]:
+        """Return a digest of each value in a run whose parameters have these values."""
+        known = dict(values)
+        bound = [(f":{name}", to_wire(known[name])) for name in self.parameters if name in known]
+        return tuple((name, digest(value)) for name, value in (*bound, *self.places))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StagedInput:
     """A staged result to read, and the fingerprint that it must have.
 
-    `producer` is the region that stages it; `consumers` are all regions that read it, including this one.
+    `producer` is the region that stages it; `consumers` are all regions that read it, including this one. It must be
+    computed with the same `values`.
     """
 
     id: IntermediateDataSetId
     fingerprint: str
     producer: RegionId
     consumers: tuple[RegionId, ...]
+    values: RunValues = field(default=RunValues(), metadata={UNSAID: True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +138,7 @@ class ResultDescriptor:
     consumers: tuple[RegionId, ...]
     is_compared: bool
     deterministic: bool
+    values: RunValues = field(default=RunValues(), metadata={UNSAID: True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

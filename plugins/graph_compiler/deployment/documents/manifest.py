@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt
@@ -99,6 +100,7 @@ class Manifest:
     `deterministic`: the declaration treats all epochs as equal. `inputs` are the results it was computed from.
     `previous` are the versions of targets that it was computed from, also those that its inputs were.
     `spark` is the version of the driver that committed it; None if an earlier version of graph_compiler did.
+    `values` are digests of the parameters and places that it was computed with, also those that its inputs were.
     """
 
     version: int
@@ -117,6 +119,7 @@ class Manifest:
     inputs: tuple[StagedRead, ...] = ()
     previous: tuple[PreviousRead, ...] = field(default=(), metadata={UNSAID: True})
     spark: str | None = field(default=None, metadata={UNSAID: True})
+    values: tuple[tuple[str, str], ...] = field(default=(), metadata={UNSAID: True})
 
     @property
     def is_previous_version(self) -> bool:
@@ -150,6 +153,12 @@ class Manifest:
     @property
     def _identity(self) -> tuple[int, str | None, str]:
         return self.rows, self.checksum, self.schema
+
+
+def other_values(computed_with: Iterable[tuple[str, str]], now: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Return the names of what has another digest now; earlier versions have recorded none."""
+    before = dict(computed_with)
+    return tuple(name for name, digest in now if before.get(name, digest) != digest)
 
 
 def rows_of(partitions: tuple[ManifestPartition, ...]) -> int:

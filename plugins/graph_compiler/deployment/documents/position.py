@@ -7,7 +7,8 @@ A position is a chain of numbered entries, of which each is put if absent:
     2.json  Increment  run 3: 2 files, of which one is that of run 2
     3.json  Reset      to run 1: what run 3 has read is new again
 
-An increment is consumed if, and only if, all sinks that its source reaches have published its run.
+An increment is consumed if, and only if, all sinks that its source reaches have published its run: those of the plan
+of the last attempt.
 """
 
 from __future__ import annotations
@@ -30,6 +31,13 @@ class ReachedSink:
     region_id: RegionId
     operator_id: OperatorId
     name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReachedSinks:
+    """The sinks that an increment reaches since an attempt at its run with another plan than the one before."""
+
+    sinks: tuple[ReachedSink, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +128,10 @@ class PositionEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Increment(PositionEntry):
-    """What one run reads. `files` is their number, and `listed` the key of their list."""
+    """What one run reads. `files` is their number, and `listed` the key of their list.
+
+    `sinks` are those of the plan of its first attempt.
+    """
 
     identity: RunIdentity
     execution_id: str

@@ -27,6 +27,7 @@
     …/lists/<n>-<execution id>.json           the files of an increment
     <n>.end.json                              whose it is: its run is about to publish it, or it was given up
     …/sinks/<n>-<operator id>.begun.json, …/sinks/<n>-<operator id>.done.json
+    …/sinks/<n>.<k>.reached.json              the sinks of a run's later plan, after k changes
     …/runs/<run>.json                         the number of a run's increment
     …/known/<n>.json                          all that was consumed before entry n, in one document
 <root>/.streams/<pipeline, as `RunIdentity.owner`>/sources/<uid of a source>.json    its stream; kept like positions
@@ -210,6 +211,10 @@ class PositionLayout:
     def sink_done(self, number: int, operator_id: OperatorId) -> str:
         """Return the key of the record that it has."""
         return f"{self.folder}/sinks/{number}-{operator_id}.done.json"
+
+    def reached(self, number: int, change: int) -> str:
+        """Return the key of the sinks that an increment reaches since a change of the plan, from 1 on."""
+        return f"{self.folder}/sinks/{number}.{change}.reached.json"
 
     def of_run(self, identity: RunIdentity) -> str:
         """Return the key of the number of a run's increment."""

@@ -36,7 +36,8 @@ from graph_compiler.identifiers import OperatorId, listing
 from graph_compiler.spark_runtime.connectors.lake.formats import read_commit
 from graph_compiler.spark_runtime.positions.new_files import new_files, pinned_files
 from graph_compiler.spark_runtime.positions.new_rows import new_rows, pinned_rows
-from graph_compiler.staging.positions.position_log import Known, NewPart, PositionError, PositionLog
+from graph_compiler.staging.positions.known import Known, NewPart
+from graph_compiler.staging.positions.position_log import PositionError, PositionLog
 from graph_compiler.staging.store.staging_store import StagingStore
 
 LOG = program_log.logger(__name__)
@@ -71,7 +72,7 @@ class Increments:
     def obtain(
         self, region: RegionDescriptor, running: Callable[[OperatorDescriptor], AbstractContextManager[None]]
     ) -> None:
-        """Let the run have its increment of each source that a region reads.
+        """Let the run have its increment of each source that a region reads, and record the sinks that it reaches.
 
         Raises PositionError if it cannot have one, PositionBusyError if it may have one later; `running` adds whose.
         """
@@ -86,6 +87,11 @@ class Increments:
                     partial(self._look, source, position),
                 )
             LOG.info("source %s reads increment %s: %s", operator.name, increment.number, increment.words())
+        own = {operator.node_id for operator, _ in _with_positions(region)}
+        for position in () if self.is_given else region.positions:
+            log = self._log(position)
+            if position.node_id not in own and (taken := log.of_run(self.layout.identity)) is not None:
+                log.reaches(taken, position.sinks)
 
     def pin(self, region: RegionDescriptor, operator: OperatorDescriptor, connector: Connector) -> Connector:
         """Return a source's connector, reading exactly what the run's increment holds; others are unchanged.

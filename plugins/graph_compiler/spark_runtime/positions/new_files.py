@@ -30,7 +30,8 @@ from graph_compiler.spark_runtime.spark_internals.file_listings import (
     partition_folders,
 )
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import plan_leaves
-from graph_compiler.staging.positions.position_log import PositionError, SeenFile
+from graph_compiler.staging.positions.known import SeenFile
+from graph_compiler.staging.positions.position_log import PositionError
 from graph_compiler.staging.publications.listing import is_hidden
 
 _SHOWN = 3

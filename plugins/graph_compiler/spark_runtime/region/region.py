@@ -97,6 +97,7 @@ def _run(
         log=ManifestLog(store=store, layout=layout),
         attempt=attempt,
         plan_id=region.plan_id,
+        parameters=dict(task.parameters),
         contracts=partial(check_contracts, contracts, spark, is_repeated=metrics.has_repeated_stages),
     ).beginning(*(result.id for result in region.results))
     context = SinkContext(

@@ -133,6 +133,8 @@ class RegionFailover:
         if producer is None or staged.producer not in copy.restarts.regions:
             raise copy.lost
         result = copy.result_of(producer)
+        now = staged.values.digests(self.task.parameters)
+        area.check_values(staged.id, result.values.digests(producer.parameters), now)
         part = lineage(producer.region, result)
         self._check_resources(part, copy)
         LOG.info("%s", copy.lost)
@@ -149,6 +151,7 @@ class RegionFailover:
 
         area = replace(
             area,
+            parameters=dict(producer.parameters),
             contracts=partial(check_contracts, contracts, self.area.spark, is_repeated=metrics.has_repeated_stages),
             inputs=lambda: tuple(inputs),
             previous=lambda: oldest(versions.found),

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
 from graph_compiler.deployment.documents.manifest import (
     VERSION,
@@ -25,6 +26,7 @@ from graph_compiler.deployment.documents.manifest import (
     Manifest,
     PreviousRead,
     StagedRead,
+    other_values,
     rows_of,
 )
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
@@ -35,7 +37,7 @@ from graph_compiler.errors import (
     StagingError,
     StaleResultError,
 )
-from graph_compiler.identifiers import IntermediateDataSetId, counted
+from graph_compiler.identifiers import IntermediateDataSetId, counted, listing
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.exchange.pointwise_read import read_pointwise
 from graph_compiler.spark_runtime.failures.causes import Cause, read_cause
@@ -68,6 +70,7 @@ class StagingArea:
     attempt: ExecutionAttempt
     plan_id: str
     contracts: Callable[[], tuple[ContractCount, ...]]
+    parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
     epochs: Mapping[IntermediateDataSetId, int] = field(default_factory=dict)
     check: Callable[[Manifest], None] = _any
     inputs: Callable[[], tuple[StagedRead, ...]] = tuple
@@ -133,13 +136,14 @@ class StagingArea:
             inputs=self.inputs(),
             previous=self.previous(),
             spark=self.spark.version,
+            values=result.values.digests(self.parameters.items()),
         )
 
     def find(self, staged: StagedInput) -> Manifest:
         """Return the latest committed epoch.
 
         Raises PartitionNotFoundError if there is none, StaleResultError if a different version of the pipeline
-        computed it.
+        computed it, or if it was computed with other values.
         """
         result_id = staged.id
         try:
@@ -162,7 +166,18 @@ class StagingArea:
                 f"the staged result {result_id} was computed by Spark {manifest.spark}, and this driver has "
                 f"{self.spark.version}\n  hint: clear the task that stages it, with its downstream tasks"
             )
+        self.check_values(result_id, manifest.values, staged.values.digests(self.parameters.items()))
         return manifest
+
+    def check_values(
+        self, result_id: IntermediateDataSetId, before: Iterable[tuple[str, str]], now: Iterable[tuple[str, str]]
+    ) -> None:
+        """Raise StaleResultError if a result was computed with other values than this execution's."""
+        if others := other_values(before, now):
+            raise StaleResultError(
+                f"the staged result {result_id} was computed with another value of {listing(others)}\n"
+                "  hint: clear the task that stages it, with its downstream tasks; or restore the value"
+            )
 
     def read(self, manifest: Manifest, *, partitions: int | None = None) -> DataFrame:
         """Read an epoch in the number of partitions of a POINTWISE consumer; None leaves it to Spark.

@@ -3,6 +3,7 @@
     take      a run's first attempt looks for what is new, and puts it as the next entry; later attempts find it there
     claim     before a sink is published: from now on the increment is its run's, and no other run may take it over
     done      after it is published
+    reaches   an attempt of another plan puts the sinks that its plan has: those of the last attempt publish it
     settle    what became of the last increment: the next run asks, before it takes one
 
         it is empty, or all sinks have published it    CONSUMED
@@ -22,7 +23,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import Any
@@ -30,11 +31,11 @@ from typing import Any
 from graph_compiler import program_log
 from graph_compiler.deployment.documents.position import (
     VERSION,
-    ColumnBounds,
     Increment,
     IncrementEnd,
     PositionEntry,
     ReachedSink,
+    ReachedSinks,
     ReadFrom,
     Reset,
     Settlement,
@@ -42,12 +43,13 @@ from graph_compiler.deployment.documents.position import (
 )
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import PositionLayout, StagingLayout, positions_of
-from graph_compiler.deployment.documents.wire import from_wire, to_json, to_wire
-from graph_compiler.errors import DamagedDocumentError, DescriptorError, OtherVersionError, StagingError
+from graph_compiler.deployment.documents.wire import to_json, to_wire
+from graph_compiler.errors import DamagedDocumentError, OtherVersionError, StagingError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import OperatorId, known_name, listing, path_segment
 from graph_compiler.staging.attempts.attempts import attempt_documents, last_execution, regions_of
 from graph_compiler.staging.gc.liveness import MINIMUM_SILENCE
+from graph_compiler.staging.positions.known import Known, NewPart, SeenFile
 from graph_compiler.staging.publications.ledger_records import LedgerRecords
 from graph_compiler.staging.publications.publications import Ending, ending
 from graph_compiler.staging.store.read_document import decode_object, get_document
@@ -78,76 +80,6 @@ class PositionPendingError(PositionError):
 
 class IncrementSupersededError(PositionError):
     """What a run has read was given to another run, or is new again after a reset."""
-
-
-@dataclass(frozen=True, slots=True)
-class SeenFile:
-    """A file by its size in bytes, and its time of modification in milliseconds since the epoch."""
-
-    path: str
-    bytes: int
-    modified: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewPart:
-    """What is new: files, or the bounds of a column."""
-
-    files: tuple[SeenFile, ...] | None = None
-    bounds: ColumnBounds | None = None
-
-
-@dataclass(slots=True, kw_only=True)
-class Known:
-    """What consumed increments have read: files with the number of the increment, and the upper bound of each."""
-
-    files: dict[str, tuple[int, int, int]] = field(default_factory=dict)
-    bounds: dict[int, ColumnBounds | None] = field(default_factory=dict)
-    read_from: ReadFrom | None = None
-
-    @property
-    def upper(self) -> ColumnBounds | None:
-        """Return the bounds of the last consumed increment that had rows before it, or in it."""
-        return next((each for each in reversed(self.bounds.values()) if each is not None), None)
-
-    def add(self, increment: Increment, files: Iterable[SeenFile]) -> None:
-        """Add a consumed increment."""
-        self.bounds[increment.number] = increment.bounds
-        self.read_from = increment.read_from
-        self.files.update((each.path, (each.bytes, each.modified, increment.number)) for each in files)
-
-    def forget(self, reset: Reset) -> None:
-        """Take back what a reset names."""
-        if reset.files:
-            for path in reset.files:
-                self.files.pop(path, None)
-            return
-        self.files = {path: seen for path, seen in self.files.items() if seen[2] <= reset.to}
-        self.bounds = {number: bounds for number, bounds in self.bounds.items() if number <= reset.to}
-        if not self.bounds:
-            self.read_from = None
-
-    def to_json(self) -> bytes:
-        """Encode it as one document; a hundred thousand files have no field names of their own."""
-        bounds = [[number, to_wire(each)] for number, each in self.bounds.items()]
-        document = {"version": VERSION, "files": self.files, "bounds": bounds, "read_from": to_wire(self.read_from)}
-        return json.dumps(document).encode()
-
-    @classmethod
-    def from_json(cls, content: bytes, where: str) -> Known:
-        """Decode it; raises DamagedDocumentError."""
-        document: Any = decode_object(content, where)
-        try:
-            if document["version"] != VERSION:
-                raise ValueError(f"version {document['version']}")
-            files, bounds = document["files"], document["bounds"]
-            return cls(
-                files={path: (int(one), int(two), int(three)) for path, (one, two, three) in files.items()},
-                bounds={int(n): None if each is None else from_wire(ColumnBounds, each) for n, each in bounds},
-                read_from=None if document["read_from"] is None else from_wire(ReadFrom, document["read_from"]),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError, DescriptorError) as error:
-            raise DamagedDocumentError(where, f"has another form: {error}") from None
 
 
 class SinkState(StrEnum):
@@ -306,6 +238,7 @@ class PositionLog:
         identity = layout.identity
         if (own := self.of_run(identity)) is not None:
             self.check_own(own)
+            self.reaches(own, sinks)
             return own
         numbers = self.numbers()
         verdict = self.settle(numbers[-1], identity) if numbers else None
@@ -337,6 +270,7 @@ class PositionLog:
                     "  hint: the next attempt waits for it; let one run of the pipeline run at a time"
                 )
             increment = winner  # of another attempt of this run
+            self.reaches(increment, sinks)
         self._note_run(increment)
         return increment
 
@@ -462,7 +396,8 @@ class PositionLog:
         unclear = [sink.name for sink, state in states.items() if state in (SinkState.DECIDED, SinkState.UNKNOWN)]
         left = f", not by {listing(rest)}" if rest else ""
         perhaps = f"; {listing(unclear)} may have published it" if unclear else ""
-        doubled = f"; then {listing(there + unclear)} may have its rows twice" if there + unclear else ""
+        may_have_it = list(dict.fromkeys([*there, *unclear, *self._removed_sinks(entry)]))
+        doubled = f"; then {listing(may_have_it)} may have its rows twice" if may_have_it else ""
         return (
             f"run '{run}' has read {entry.words()} of '{self.layout.uid}', and began to publish it: "
             f"published by {listing(there)}{left}{perhaps}\n"
@@ -473,7 +408,13 @@ class PositionLog:
 
     def sink_states(self, increment: Increment) -> dict[ReachedSink, SinkState]:
         """Return whether each sink that an increment reaches has published it."""
-        return {sink: self._sink_state(increment, sink) for sink in increment.sinks}
+        return {sink: self._sink_state(increment, sink) for sink in self._reached(increment)[-1]}
+
+    def _removed_sinks(self, increment: Increment) -> list[str]:
+        """Return the names of sinks that only earlier plans have, and that may have published it."""
+        *earlier, last = self._reached(increment)
+        removed = dict.fromkeys(sink for sinks in earlier for sink in sinks if sink not in last)
+        return [one.name for one in removed if self._sink_state(increment, one) is not SinkState.NOT_PUBLISHED]
 
     def _sink_state(self, increment: Increment, sink: ReachedSink) -> SinkState:
         if self.store.is_there(self.layout.sink_done(increment.number, sink.operator_id)):
@@ -508,10 +449,30 @@ class PositionLog:
             is_open = is_open or (attempt is not None and not attempt.state.is_terminal)
             failed = (ExecutionState.FAILED, ExecutionState.CANCELED)
             has_failed = has_failed or (attempt is not None and attempt.state in failed)
-        awaits = any(sink.region_id not in regions for sink in increment.sinks)
+        awaits = any(sink.region_id not in regions for sink in self._reached(increment)[-1])
         return (is_open or (awaits and not has_failed)) and time.time() - last_sign < MINIMUM_SILENCE
 
     # A run publishes its increment.
+
+    def reaches(self, increment: Increment, sinks: tuple[ReachedSink, ...]) -> None:
+        """Record the sinks that an increment reaches by the plan of an attempt, if the last one had others."""
+        while set(sinks) != set((known := self._reached(increment))[-1]):
+            key = self.layout.reached(increment.number, len(known))
+            if self.store.put_if_absent(key, to_json(ReachedSinks(sinks=sinks)).encode()):
+                return
+
+    def _reached(self, increment: Increment) -> list[tuple[ReachedSink, ...]]:
+        """Return the sinks of each plan that has run an attempt, the last one's at the end."""
+        found = [increment.sinks]
+        while True:
+            key = self.layout.reached(increment.number, len(found))
+            try:
+                later = get_document(self.store, key, ReachedSinks)
+            except DamagedDocumentError as error:
+                raise error.hinting(self._healing()) from None
+            if later is None:
+                return found
+            found.append(later.sinks)
 
     def claim(self, increment: Increment, targets: Mapping[OperatorId, str | None]) -> None:
         """Record that its run is about to publish an increment to the targets of sinks.

@@ -21,6 +21,7 @@ from dataclasses import replace
 from graph_compiler.deployment.documents.descriptor import (
     OperatorDescriptor,
     RegionDescriptor,
+    RunValues,
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.report import ExecutionReport
@@ -124,13 +125,18 @@ def _computed(task: TaskDeploymentDescriptor) -> tuple[object, ...]:
 def _unplaced(region: RegionDescriptor) -> RegionDescriptor:
     """Return a region without the lines at which it is declared, the task that runs it, and the rest of the plan.
 
-    The sinks that its sources reach are a part of that.
+    The sinks that its sources reach are a part of that, and what the rows of its inputs depend on.
     """
 
     def without_place(operator: OperatorDescriptor) -> OperatorDescriptor:
-        return replace(operator, declared_at=None)
+        inputs = tuple(
+            each if each.staged is None else replace(each, staged=replace(each.staged, values=RunValues()))
+            for each in operator.inputs
+        )
+        return replace(operator, declared_at=None, inputs=inputs)
 
-    return replace(region.changed(without_place), shares_task=None, plan_id="", positions=())
+    results = tuple(replace(each, values=RunValues()) for each in region.results)
+    return replace(region.changed(without_place), results=results, shares_task=None, plan_id="", positions=())
 
 
 def _is_available(log: ManifestLog, result_id: IntermediateDataSetId) -> bool:

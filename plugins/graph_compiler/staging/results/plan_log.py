@@ -10,12 +10,13 @@ from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 
 from graph_compiler.deployment.documents.descriptor import StagedInput, TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.manifest import other_values
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_json, values_within
 from graph_compiler.deployment.plans.clear_command import clear_command
 from graph_compiler.deployment.plans.plan_record import VERSION, PlanRecord, what_changed
 from graph_compiler.errors import DamagedDocumentError, OtherVersionError, StaleResultError
-from graph_compiler.identifiers import IntermediateDataSetId, RegionId, TaskName
+from graph_compiler.identifiers import IntermediateDataSetId, RegionId, TaskName, listing
 from graph_compiler.staging.attempts.attempts import last_descriptor, task_names
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.read_document import get_document
@@ -43,7 +44,7 @@ def find_plan(store: StagingStore, layout: StagingLayout, plan_id: str) -> PlanR
 
 
 def check_inputs(log: ManifestLog, task: TaskDeploymentDescriptor, plan: PlanRecord, *, own: Set[RegionId]) -> None:
-    """Raise StaleResultError if a staged result does not match what the task was compiled for.
+    """Raise StaleResultError if a staged result does not match what the task was compiled for, or has other values.
 
     Not checked are the results of regions that have not run, which their readers report as missing, and those of the
     task's `own` regions, which it computes again.
@@ -57,6 +58,9 @@ def check_inputs(log: ManifestLog, task: TaskDeploymentDescriptor, plan: PlanRec
             changes = what_changed(before, plan, found.result_ids, staged.id) if before else ()
             names = task_names(log.store, log.layout, [staged.producer])
             raise StaleResultError(_words(task, staged, found, plan, changes, names))
+        if found and (others := other_values(found.values, staged.values.digests(task.parameters))):
+            names = task_names(log.store, log.layout, [staged.producer])
+            raise StaleResultError(_words_of_values(task, staged, found, others, names))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +71,7 @@ class _Found:
     attempt_number: int
     result_ids: tuple[IntermediateDataSetId, ...]
     fingerprints: frozenset[str]
+    values: tuple[tuple[str, str], ...]
 
 
 def _found(log: ManifestLog, staged: StagedInput) -> _Found | None:
@@ -80,6 +85,7 @@ def _found(log: ManifestLog, staged: StagedInput) -> _Found | None:
             attempt_number=manifest.attempt.attempt_number,
             result_ids=(staged.id,),
             fingerprints=frozenset({manifest.fingerprint}),
+            values=manifest.values,
         )
     producer = last_descriptor(log.store, log.layout, staged.producer)
     if producer is None:
@@ -89,6 +95,14 @@ def _found(log: ManifestLog, staged: StagedInput) -> _Found | None:
         attempt_number=producer.attempt.attempt_number,
         result_ids=tuple(result.id for result in producer.region.results),
         fingerprints=frozenset(result.fingerprint for result in producer.region.results),
+        values=next(
+            (
+                result.values.digests(producer.parameters)
+                for result in producer.region.results
+                if result.fingerprint == staged.fingerprint
+            ),
+            (),
+        ),
     )
 
 
@@ -107,4 +121,20 @@ def _words(
         f"this one is of plan {now.plan_id}{named}\n"
         f"  hint: either run what has changed again: {clear_command(task, names)}\n"
         f"  or deploy the version of plan {found.plan_id} again, and clear this task"
+    )
+
+
+def _words_of_values(
+    task: TaskDeploymentDescriptor,
+    staged: StagedInput,
+    found: _Found,
+    others: Collection[str],
+    names: Sequence[TaskName],
+) -> str:
+    return (
+        f"values have changed during this run, and '{task.region.region_id}' reads what depends on them\n"
+        f"  region '{staged.producer}' ran (attempt {found.attempt_number + 1}) with another value of "
+        f"{listing(others)}\n"
+        f"  hint: either run it again with the value of now: {clear_command(task, names)}\n"
+        "  or restore the former value, and clear this task"
     )
