@@ -1902,4 +1902,11 @@ FAULTS = (
             "spark/connectors/test_decisions_of_tables.py::test_rows_that_may_be_in_files_of_others_are_not_replaced"
         ),
     ),
+    _fault(
+        220,
+        "a column names the file of the staging root that a row was read back from",
+        ("run", "_refuse_names_of_our_files(rows)", "pass"),
+        ("as_written", "return rows_of_plan(spark, project)", "return rows"),
+        found_by="spark/region/test_names_of_files.py::test_no_column_names_a_staged_file",
+    ),
 )

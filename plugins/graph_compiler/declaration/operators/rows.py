@@ -23,6 +23,7 @@ class Filter(Operator):
     """Keeps rows for which `condition` is true; the others (false, NULL) go to the side output `rejects`, if named."""
 
     default_name: ClassVar[str] = "Filter"
+    keeps_files: ClassVar[bool | None] = True
     sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     condition: str
@@ -49,6 +50,7 @@ class Filter(Operator):
 class ColumnOperator(Operator):
     """The base class: column names and their expressions, in order."""
 
+    keeps_files: ClassVar[bool | None] = True
     sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     columns: tuple[tuple[str, str], ...]
@@ -108,6 +110,7 @@ class TimestampsAndWatermarks(Operator):
     """
 
     default_name: ClassVar[str] = "Timestamps/Watermarks"
+    keeps_files: ClassVar[bool | None] = True
     sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     time: str
@@ -134,6 +137,7 @@ class Drop(Operator):
     """Removes these columns; a missing one is an error."""
 
     default_name: ClassVar[str] = "Drop"
+    keeps_files: ClassVar[bool | None] = True
     sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     columns: tuple[str, ...]
@@ -158,6 +162,7 @@ class Rename(Operator):
     """Renames columns, in their places: (old, new). A missing one is an error."""
 
     default_name: ClassVar[str] = "Rename"
+    keeps_files: ClassVar[bool | None] = True
     sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     names: tuple[tuple[str, str], ...]
@@ -188,6 +193,7 @@ class Cast(Operator):
     """
 
     default_name: ClassVar[str] = "Cast"
+    keeps_files: ClassVar[bool | None] = True
     sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     types: tuple[tuple[str, str], ...]
@@ -221,6 +227,7 @@ class FlatMap(Operator):
     """
 
     default_name: ClassVar[str] = "Flat Map"
+    keeps_files: ClassVar[bool | None] = True
     sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     generator: str
@@ -248,6 +255,7 @@ class Sample(Operator):
     """Keeps about this share (0 to 1) of the rows; with a seed, the same rows as long as the files are the same."""
 
     default_name: ClassVar[str] = "Sample"
+    keeps_files: ClassVar[bool | None] = True
     keeps_order: ClassVar[bool] = True
     fraction: float
     seed: int | None = None
@@ -284,6 +292,7 @@ class Cache(Operator):
     """
 
     default_name: ClassVar[str] = "Cache"
+    keeps_files: ClassVar[bool | None] = False
     keeps_order: ClassVar[bool] = True
     level: StorageLevel = StorageLevel.MEMORY_AND_DISK
 

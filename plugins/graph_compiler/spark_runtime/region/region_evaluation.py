@@ -38,13 +38,14 @@ from graph_compiler.spark_runtime.exchange.distribution import (
     with_exactly,
 )
 from graph_compiler.spark_runtime.failures.failures import InputSchema, OperatorFailedError
-from graph_compiler.spark_runtime.operators import Scope, evaluate, evaluate_outputs, union
+from graph_compiler.spark_runtime.operators import ColumnsError, Scope, evaluate, evaluate_outputs, union
 from graph_compiler.spark_runtime.operators.contracts import Contract
 from graph_compiler.spark_runtime.operators.decisions import compares_equal_keys, fix_columns
 from graph_compiler.spark_runtime.region.previous_version import read_target
 from graph_compiler.spark_runtime.region.region_graph import OperatorGraph, Output
 from graph_compiler.spark_runtime.repeatability.source_files import ListedFiles, OwnReads, SharedListings
 from graph_compiler.spark_runtime.repeatability.variations import Judgement, Variation, Variations, queries_differ
+from graph_compiler.spark_runtime.spark_internals.exact_schemas import file_named_over_ours
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import read_again
 
 LOG = program_log.logger(__name__)
@@ -186,6 +187,7 @@ class RegionEvaluation:
         judged.clear()
         exact: dict[str | None, DataFrame] = {}
         for tag, rows in outputs.items():
+            _refuse_names_of_our_files(rows)
             made = with_exactly(self.stop_clock(operator, rows), operator.settings.parallelism)
             exact[tag] = judge(made)
         self._refuse_several_reads(operator, dict(zip(exact, judged, strict=True)))
@@ -403,6 +405,15 @@ def _outputs(
     if splits:
         return evaluate_outputs(operator.operator, inputs, scope)
     return {None: evaluate(operator.operator, inputs, scope)}
+
+
+def _refuse_names_of_our_files(rows: DataFrame) -> None:
+    """Raise ColumnsError if an expression would name a staged file: which rows are staged must not show in rows."""
+    if name := file_named_over_ours(rows):
+        raise ColumnsError(
+            f"its {name}() would name a file of the staging root: rows that it reads are staged before",
+            f'make it a column in the only operator that reads the source: source.with_columns(file="{name}()")',
+        )
 
 
 def _read_again(
