@@ -11,6 +11,7 @@ from typing import ClassVar
 from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.column_uses import ColumnUse, computed, named
 from graph_compiler.declaration.operators.known_columns import Known, KnownColumn, named_columns, names_twice
+from graph_compiler.declaration.sql_text import name_at, tokens_of
 from graph_compiler.declaration.sql_types.spark_types import type_of_cast
 from graph_compiler.declaration.windows import duration_of, wrong_interval
 from graph_compiler.errors import Problem
@@ -78,9 +79,13 @@ class Select(ColumnOperator):
         return named_columns(self.columns, inputs[0])
 
     def keeps_column(self, name: str) -> bool:
-        return any(
-            new.lower() == name.lower() == expression.strip().strip("`").lower() for new, expression in self.columns
-        )
+        return any(new.lower() == name.lower() and _is_column(name, expression) for new, expression in self.columns)
+
+
+def _is_column(name: str, expression: str) -> bool:
+    """Whether an expression is a column as it is; `a.b` without quotes is a field of another one."""
+    tokens = tokens_of(expression)
+    return len(tokens) == 1 and name_at(expression, tokens[0]).lower() == name.lower()
 
 
 @dataclass(frozen=True, slots=True)
