@@ -50,7 +50,13 @@ from graph_compiler.spark_runtime.operators.state_values import (
 
 pytestmark = pytest.mark.spark
 RESULT = StructType([StructField("what", StringType()), StructField("at", LongType())])
-TYPES: dict[str, DataType] = {"BIGINT": LongType(), "STRING": StringType(), "INT": IntegerType()}
+TYPES: dict[str, DataType] = {
+    "BIGINT": LongType(),
+    "STRING": StringType(),
+    "INT": IntegerType(),
+    "ARRAY<STRING>": ArrayType(StringType()),
+    "STRUCT<names: ARRAY<STRING>>": StructType([StructField("names", ArrayType(StringType()))]),
+}
 
 
 def run(function: type[KeyedProcessFunction], *rows: tuple[str, float | None], has_time: bool = True) -> list[Any]:
