@@ -44,7 +44,8 @@ class Aggregate(Operator):
 
     def problems(self) -> Iterator[Problem]:
         """Yield missing aggregates, sets with columns that are not keys, and duplicate names."""
-        odd = sorted({key for keys in self.grouping_sets or () for key in keys} - set(self.keys))
+        known = {key.lower() for key in self.keys}
+        odd = sorted({key for keys in self.grouping_sets or () for key in keys if key.lower() not in known})
         if odd:
             yield Problem(
                 message=f"its grouping sets use {', '.join(odd)}, which key_by does not name",
