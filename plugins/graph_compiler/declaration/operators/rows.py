@@ -12,9 +12,10 @@ from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.column_uses import ColumnUse, computed, named
 from graph_compiler.declaration.operators.known_columns import Known, KnownColumn, named_columns, names_twice
 from graph_compiler.declaration.sql_text import name_at, tokens_of
-from graph_compiler.declaration.sql_types.spark_types import type_of_cast
+from graph_compiler.declaration.sql_types.spark_types import has_length, longest_text, type_of_cast
 from graph_compiler.declaration.windows import duration_of, wrong_interval
 from graph_compiler.errors import Problem
+from graph_compiler.identifiers import shown
 
 _COLUMNS = "names of columns, at least one"
 
@@ -194,7 +195,8 @@ class Rename(Operator):
 class Cast(Operator):
     """Changes the types of columns, in their places: (column, Spark type). A value that does not fit is an error.
 
-    With CHAR(n) and VARCHAR(n), a column is a STRING whose values have at most n characters.
+    With CHAR(n) and VARCHAR(n), a column is a STRING whose values have at most n characters; no length is checked
+    within another type.
     """
 
     default_name: ClassVar[str] = "Cast"
@@ -222,6 +224,13 @@ class Cast(Operator):
     def problems(self) -> Iterator[Problem]:
         if not self.types:
             yield Problem(message="it names no columns", allowed="columns and types: day='DATE'")
+        for name, kind in self.types:
+            if longest_text(kind) is None and has_length(kind):
+                yield Problem(
+                    message=f"Spark would not check the length of texts in {shown(name)}, which is {shown(kind)}",
+                    allowed="VARCHAR(n) and CHAR(n) as the type of a column; STRING within another type",
+                    hint=f'check it before: expect("short", "forall({name}, text -> char_length(text) <= 2)")',
+                )
 
 
 @dataclass(frozen=True, slots=True)
