@@ -23,7 +23,7 @@ Declare = Callable[[DataStream, DataStream], DataStream]
 class Echo(KeyedProcessFunction):
     """Returns its rows."""
 
-    def process_element(self, value: Row, ctx: ProcessContext) -> Iterator[Row]:
+    def process_element(self, value: Row, ctx: ProcessContext) -> Iterator[Row]:  # noqa: ARG002  # of its interface
         yield value
 
 

@@ -8,7 +8,8 @@ The caller decides where rows come from and where fixed rows go: a run uses stag
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import attrgetter
@@ -17,7 +18,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector, FileConnector
-from graph_compiler.declaration.operators import FunctionOperator, Iterate, PreviousVersion, Source, Sql
+from graph_compiler.declaration.operators import Cache, FunctionOperator, Iterate, PreviousVersion, Source, Sql
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.documents.descriptor import (
     InputDescriptor,
@@ -46,6 +47,7 @@ from graph_compiler.spark_runtime.region.region_graph import OperatorGraph, Outp
 from graph_compiler.spark_runtime.repeatability.source_files import ListedFiles, OwnReads, SharedListings
 from graph_compiler.spark_runtime.repeatability.variations import Judgement, Variation, Variations, queries_differ
 from graph_compiler.spark_runtime.spark_internals.exact_schemas import file_named_over_ours
+from graph_compiler.spark_runtime.spark_internals.java import Py4JError
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import read_again
 
 LOG = program_log.logger(__name__)
@@ -109,6 +111,7 @@ class RegionEvaluation:
     _compared: set[Output] = field(default_factory=set)
     """Outputs that a condition of a reader could change: Spark would move it below a comparison of equal keys."""
     _staged: dict[tuple[IntermediateDataSetId, int | None], DataFrame] = field(default_factory=dict)
+    _cached: list[DataFrame] = field(default_factory=list)
     _whole: dict[Output, DataFrame] = field(default_factory=dict)
     """Outputs of which only some columns were staged for their readers."""
 
@@ -183,6 +186,8 @@ class RegionEvaluation:
             passed=self.passed,
         )
         outputs, inherited = self._evaluated(operator, inputs, given, scope)
+        if isinstance(operator.operator, Cache):
+            self._cached += outputs.values()
         fixed = [each.variation for each in judged if each.variation is not None]
         judged.clear()
         exact: dict[str | None, DataFrame] = {}
@@ -197,6 +202,19 @@ class RegionEvaluation:
             if not self._compared.isdisjoint(sources) or compares_equal_keys(rows):
                 self._compared.add(output)
             self._keep(operator, tag, rows)
+
+    @contextmanager
+    def forgetting_cached(self) -> Iterator[None]:
+        """Let go of what operators have cached when the block ends.
+
+        For Spark, other files of the same path are the same plan: a later region of the session would get old rows.
+        """
+        try:
+            yield
+        finally:
+            with suppress(Py4JError):  # without a JVM there is no cache
+                for rows in self._cached:
+                    rows.unpersist()
 
     def _evaluated(
         self, operator: OperatorDescriptor, inputs: dict[int, list[DataFrame]], given: list[DataFrame], scope: Scope
