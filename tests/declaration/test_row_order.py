@@ -37,6 +37,11 @@ def declared(change: Change, *order_by: str, **settings: Any) -> StreamExecution
     ":least - x": ["x"], "x::int": ["x"], "CASE WHEN x IS NULL THEN 1 ELSE y END": ["x", "y"], "end": ["end"],
     "end DESC": ["end"], "start + end": ["start", "end"], "x IN (1, 2) AND NOT y": ["x", "y"], "'it\\'s' || x": ["x"],
     "größe": ["größe"], "`desc`": ["desc"], "date": ["date"], "x[0]": ["x"], "1": [],
+    "`delay (min)`": ["delay (min)"], "`a.b` DESC": ["a.b"], "`2013 total`": ["2013 total"], "2013_t": ["2013_t"],
+    "`x:y`": ["x:y"], "`x--y`": ["x--y"], "`x/*y`": ["x/*y"], "`1`": ["1"], "`x asc`": ["x asc"], "`it's`": ["it's"],
+    "`n NULLS FIRST`": ["n NULLS FIRST"], "`order by` DESC": ["order by"], "`and` + x": ["and", "x"], "`s`.`t`": ["s"],
+    "x + `case` + `end`": ["x", "case", "end"], "x + desc": ["x", "desc"], "x + last": ["x", "last"], "x:y": ["x"],
+    "`x`DESC": ["x"], "1L + 2.5e3 + 1e-5": [], "first": ["first"], "sum(x) desc nulls last": ["x"],
 }.items())  # fmt: skip
 def test_the_columns_of_an_order_are_found(item: str, columns: list[str]) -> None:
     assert columns_of(item) == columns
@@ -67,6 +72,7 @@ LOST: dict[str, Change] = {
     "select": lambda rows: rows.select("y"),
     "select an expression": lambda rows: rows.select(x="x + 1"),
     "select under another name": lambda rows: rows.select(x="y", y="x"),
+    "a text": lambda rows: rows.select(x="'x'"),
     "with_columns": lambda rows: rows.with_columns(X="-x"),
     "drop": lambda rows: rows.drop("X"),
     "rename": lambda rows: rows.rename({"x": "w"}),
@@ -167,3 +173,34 @@ def test_other_sinks_have_no_order(sink: Connector, settings: dict[str, Any]) ->
     rows.stage("a reason").sink_to(sink, **settings).set_parallelism(2)
     assert not list(row_orders(env.pipeline()))
     compile_pipeline(env.pipeline())
+
+
+NAMES = pytest.mark.parametrize("name", ["delay (min)", "a.b", "2013 total", "x:y", "x--y", "1", "x asc", "a`b", "and"])
+
+
+def of_quoted(name: str, change: Callable[[DataStream, str], DataStream]) -> bool:
+    """Return whether the order by a column reaches the sink."""
+    env = StreamExecutionEnvironment("sorted")
+    quoted = f"`{name.replace('`', '``')}`"
+    rows = env.from_source(Range(0, 9), "rows").select(**{name: "id", "other": "id", "a": "named_struct('b', -id)"})
+    change(rows.sort(quoted), quoted).sink_to(Csv("/out"), files=1)
+    (order,) = [order for _, order in row_orders(env.pipeline())]
+    return order.lost_at is None
+
+
+@NAMES
+def test_a_changed_column_is_not_sorted_by_whatever_its_name_is(name: str) -> None:
+    assert not of_quoted(name, lambda rows, quoted: rows.with_columns({name: f"-{quoted}"}))
+    assert not of_quoted(name, lambda rows, quoted: rows.select(**{name: f"-{quoted}"}))
+    assert not of_quoted(name, lambda rows, _: rows.drop(name))
+
+
+@NAMES
+def test_a_column_that_is_kept_is_sorted_by_whatever_its_name_is(name: str) -> None:
+    assert of_quoted(name, lambda rows, _: rows.with_columns(other="1"))
+    assert of_quoted(name, lambda rows, quoted: rows.select(**{name: f" {quoted} "}))
+    assert of_quoted(name, lambda rows, _: rows.select(name))
+
+
+def test_a_field_is_no_column_that_is_called_so() -> None:
+    assert not of_quoted("a.b", lambda rows, _: rows.select(**{"a.b": "a.b"}))

@@ -1934,4 +1934,17 @@ FAULTS = (
             f"{POSITIONS}::test_what_is_published_counts_though_the_id_of_a_sink_has_changed",
         ),
     ),
+    _fault(
+        220,
+        "a column names the file of the staging root that a row was read back from",
+        ("RegionEvaluation.run", "_refuse_names_of_our_files(rows)", "pass"),
+        ("as_written", "return rows_of_plan(spark, project)", "return rows"),
+        found_by="spark/region/test_names_of_files.py::test_no_column_names_a_staged_file",
+    ),
+    _fault(
+        221,
+        "rows are sorted again by a column with a quoted name that has other values by then",
+        ("_may_be_column", 'return token.text.startswith("`")', "return token.text[1:-1].isidentifier()"),
+        found_by="declaration/test_row_order.py::test_a_changed_column_is_not_sorted_by_whatever_its_name_is",
+    ),
 )

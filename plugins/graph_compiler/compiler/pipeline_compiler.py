@@ -6,7 +6,7 @@ from graph_compiler.compiler.checks.validation import STREAM_GRAPH_CHECKS, valid
 from graph_compiler.compiler.execution_graph.execution_graph_builder import build_execution_graph
 from graph_compiler.compiler.job_graph.job_graph_generator import generate_job_graph
 from graph_compiler.compiler.regions.cuts import cut_job_graph
-from graph_compiler.compiler.regions.deployment_checks import check_deployment
+from graph_compiler.compiler.regions.deployment_checks import check_deployment, check_named_files
 from graph_compiler.compiler.regions.deployment_regions import deployment_regions
 from graph_compiler.compiler.stream_graph.stream_graph_generator import generate_stream_graph
 from graph_compiler.compiler.tasks.deployment_tasks import deployment_tasks
@@ -34,6 +34,7 @@ def _compile(pipeline: Pipeline, deployment: DeploymentOptions) -> CompiledPipel
     deployment_of_regions = deployment_tasks(regions, job_graph, options)
     check_deployment(pipeline, stream_graph, job_graph)
     job_graph = read_sources_again(stream_graph, job_graph, deployment_of_regions)
+    check_named_files(pipeline, stream_graph, job_graph)
     return CompiledPipeline(
         pipeline=pipeline,
         options=options,

@@ -10,11 +10,12 @@ there the sink sorts again, which needs the columns that the order names.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from graph_compiler.declaration.operators import Operator, Sink
 from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.sql_text import Token, name_at, tokens_of
 from graph_compiler.declaration.transformations import (
     PartitionTransformation,
     PhysicalTransformation,
@@ -23,18 +24,12 @@ from graph_compiler.declaration.transformations import (
     Transformation,
 )
 
-_NO_COLUMN = re.compile(
-    r"""'(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | --[^\n]* | /\*.*?\*/     # text and comments
-    | (?::|\.)\s*`?\w+`? | `?\w+`?\s*\( | \b\d\w*                      # parameters, fields, functions, numbers
-    | \bNULLS\s+(?:FIRST|LAST)\b | (?<=\s)(?:ASC|DESC)\b
-    """,
-    re.VERBOSE | re.DOTALL | re.IGNORECASE,
-)
-_NAME = re.compile(r"`((?:[^`]|``)+)`|(\w+)")
-_OF_CASE = frozenset(("case", "when", "then", "else", "end"))
+_OF_CASE = frozenset(("CASE", "WHEN", "THEN", "ELSE", "END"))
 _WORDS = frozenset(
-    ("and", "as", "between", "cast", "distinct", "false", "in", "is", "like", "not", "null", "or", "true")
+    ("AND", "AS", "BETWEEN", "CAST", "DISTINCT", "FALSE", "IN", "IS", "LIKE", "NOT", "NULL", "OR", "TRUE")
 )
+_PLACES = ("FIRST", "LAST")
+_NUMBER = re.compile(r"\d+(?:E\d*)?(?:[LSYFD]|BD)?")
 _BY_PLACE = re.compile(r"\s*(\d+|ALL)\s*(ASC|DESC)?\s*(NULLS\s+(FIRST|LAST))?\s*", re.IGNORECASE)
 
 
@@ -76,12 +71,41 @@ def row_orders(pipeline: Pipeline) -> Iterator[tuple[SinkTransformation, RowOrde
 
 def columns_of(item: str) -> list[str]:
     """Return the names in an item of an order that may be columns: more than there are, never fewer."""
-    found = _NAME.findall(_NO_COLUMN.sub(" ", item))
-    plain = {name.lower() for _, name in found}
+    tokens = tokens_of(item)
+    found = [token for place, token in enumerate(tokens) if _may_be_column(tokens, place)]
+    plain = {token.text for token in found if not token.is_quoted}
     words = _WORDS if len(found) > 1 else frozenset()
-    words |= _OF_CASE if {"case", "end"} <= plain else frozenset()
-    names = (quoted.replace("``", "`") or name for quoted, name in found if name.lower() not in words)
+    words |= _OF_CASE if {"CASE", "END"} <= plain else frozenset()
+    names = (name_at(item, token) for token in found if token.is_quoted or token.text not in words)
     return list(dict.fromkeys(names))
+
+
+def _may_be_column(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a token is a name, and neither a parameter, a field, a function nor the direction of the order."""
+    token, before, after = tokens[place], _plain(tokens, place - 1), _plain(tokens, place + 1)
+    if before in (":", ".") or after == "(":
+        return False
+    if token.is_quoted:
+        return token.text.startswith("`")
+    is_word = token.text.replace("_", "a").isalnum()
+    return is_word and not _NUMBER.fullmatch(token.text) and not _is_direction(tokens, place)
+
+
+def _is_direction(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a word belongs to ASC, DESC, NULLS FIRST or NULLS LAST, and is no column of that name."""
+    word, before, after = tokens[place].text, _plain(tokens, place - 1), _plain(tokens, place + 1)
+    if word in _PLACES:
+        return before == "NULLS"
+    if word == "NULLS":
+        return after in _PLACES
+    is_behind_operand = place > 0 and (tokens[place - 1].is_quoted or before[-1].isalnum() or before[-1] in "_)]")
+    return word in ("ASC", "DESC") and is_behind_operand
+
+
+def _plain(tokens: Sequence[Token], place: int) -> str:
+    """Return the word or symbol at a place, empty if there is none or it is quoted."""
+    is_there = 0 <= place < len(tokens) and not tokens[place].is_quoted
+    return tokens[place].text if is_there else ""
 
 
 def _before(

@@ -67,15 +67,19 @@ RANDOM = VaryingRows(
         *("reflect", "java_method", "try_reflect"),
     ),
 )
+NAMES_OF_FILES = ("input_file_name", "input_file_block_start", "input_file_block_length")
+"""Functions that Spark answers for rows of files, in the task that reads them."""
 PLACES = VaryingRows(
     what="monotonically_increasing_id(), spark_partition_id(), input_file_name() and _block_start(), zipWithIndex()",
     treatment=Treatment.STAGED,
     reason="it depends on where a row is computed, not on what it holds",
     classes=("AttachDistributedSequence",),
-    calls=(
-        *("monotonically_increasing_id", "spark_partition_id", "input_file_name"),
-        *("input_file_block_start", "input_file_block_length"),
-    ),
+    calls=(*("monotonically_increasing_id", "spark_partition_id"), *NAMES_OF_FILES),
+)
+STAGED_FILES = VaryingRows(
+    what="input_file_name(), input_file_block_start() and _length(), _metadata, of rows that are staged before",
+    treatment=Treatment.REFUSED,
+    reason="it would name a file of the staging root, and which rows are staged depends on the plan",
 )
 ANY_ROWS = VaryingRows(
     what="LIMIT, OFFSET, TABLESAMPLE, limit(), top_n(), sample(), deduplicate() and dropDuplicates() by key",
@@ -148,6 +152,11 @@ LAST_DIGITS = VaryingRows(
         *("RegrSXX", "RegrSXY", "RegrSYY", "RegrReplacement", "Product"),
     ),
 )
+ZEROS = VaryingRows(
+    what="0.0 or -0.0 as min() or max() of DOUBLE or FLOAT, or in a window over an order in which only they are equal",
+    treatment=Treatment.LEFT,
+    reason="Spark compares them as equal, and to stage every maximum would cost more than it is worth",
+)
 FUNCTIONS = VaryingRows(
     what="functions that ask a clock, a random number or a service, or depend on the order or batches of rows",
     treatment=Treatment.LEFT,
@@ -160,8 +169,10 @@ SESSION = VaryingRows(
 )
 
 VARYING_ROWS: tuple[VaryingRows, ...] = (
-    *(RUN_TIME, SPECIAL_STRINGS, TYPED_LITERALS, RANDOM, PLACES, ANY_ROWS, ANY_VALUE, TIES),
-    *(EQUAL_TEXTS, DROPPED_RECORDS, SKETCHES, WINDOWS, CHANGING_SOURCES, DECLARED, LAST_DIGITS, FUNCTIONS, SESSION),
+    *(RUN_TIME, SPECIAL_STRINGS, TYPED_LITERALS, RANDOM, PLACES, STAGED_FILES, ANY_ROWS),
+    *(ANY_VALUE, TIES),
+    *(EQUAL_TEXTS, DROPPED_RECORDS, SKETCHES, WINDOWS, CHANGING_SOURCES, DECLARED, LAST_DIGITS),
+    *(ZEROS, FUNCTIONS, SESSION),
 )
 
 FREE_OF_ORDER = frozenset(

@@ -50,7 +50,13 @@ from graph_compiler.spark_runtime.operators.state_values import (
 
 pytestmark = pytest.mark.spark
 RESULT = StructType([StructField("what", StringType()), StructField("at", LongType())])
-TYPES: dict[str, DataType] = {"BIGINT": LongType(), "STRING": StringType(), "INT": IntegerType()}
+TYPES: dict[str, DataType] = {
+    "BIGINT": LongType(),
+    "STRING": StringType(),
+    "INT": IntegerType(),
+    "ARRAY<STRING>": ArrayType(StringType()),
+    "STRUCT<names: ARRAY<STRING>>": StructType([StructField("names", ArrayType(StringType()))]),
+}
 
 
 def run(function: type[KeyedProcessFunction], *rows: tuple[str, float | None], has_time: bool = True) -> list[Any]:
@@ -183,6 +189,35 @@ def test_states_have_what_they_were_given() -> None:
         "None ['left'] [('b', 1), ('clear', 3)]",
         "1 ['d'] [('d', 1)]",
     ]
+
+
+class Changing(KeyedProcessFunction):
+    """Changes what its states have returned, and does not give it back."""
+
+    seen = ValueStateDescriptor("ARRAY<STRING>")
+    last = ValueStateDescriptor("STRUCT<names: ARRAY<STRING>>")
+    all = ListStateDescriptor("ARRAY<STRING>")
+    by_name = MapStateDescriptor("STRING", "ARRAY<STRING>")
+
+    def process_element(self, value: Row, ctx: ProcessContext) -> Iterator[Row]:
+        name = value["name"]
+        if self.seen.value() is None:
+            given = [name]
+            self.seen.update(given)
+            given.append("not in the state, either")
+            self.last.update({"names": [name]})
+            self.all.add([name])
+            self.by_name.put("k", [name])
+        self.seen.value().append("not in the state")
+        self.last.value()["names"].append("not in the state")
+        self.all.get()[0].append("not in the state")
+        self.by_name.get("k").append("not in the state")
+        found = [self.seen.value(), self.last.value()["names"], self.all.get()[0], self.by_name.get("k")]
+        yield {"what": " ".join(",".join(each) for each in found), "at": None}
+
+
+def test_a_state_changes_only_when_it_is_given_a_value() -> None:
+    assert [what for what, _ in run(Changing, ("a", 1), ("b", 2))] == ["a a a a", "a a a a"]
 
 
 def test_states_are_declared_by_the_class_and_its_bases() -> None:

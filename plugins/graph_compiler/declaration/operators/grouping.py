@@ -24,6 +24,7 @@ class Aggregate(Operator):
     """
 
     default_name: ClassVar[str] = "Aggregate"
+    keeps_files: ClassVar[bool | None] = False
     keeps_state: ClassVar[bool] = True
     keys: tuple[str, ...]
     aggregates: tuple[tuple[str, str], ...]
@@ -43,7 +44,8 @@ class Aggregate(Operator):
 
     def problems(self) -> Iterator[Problem]:
         """Yield missing aggregates, sets with columns that are not keys, and duplicate names."""
-        odd = sorted({key for keys in self.grouping_sets or () for key in keys} - set(self.keys))
+        known = {key.lower() for key in self.keys}
+        odd = sorted({key for keys in self.grouping_sets or () for key in keys if key.lower() not in known})
         if odd:
             yield Problem(
                 message=f"its grouping sets use {', '.join(odd)}, which key_by does not name",
@@ -59,6 +61,7 @@ class AggregateAll(Operator):
     """One row for all rows: (name, aggregate expression) in order."""
 
     default_name: ClassVar[str] = "Aggregate All"
+    keeps_files: ClassVar[bool | None] = False
     gathers: ClassVar[bool] = True
     is_non_parallel: ClassVar[bool] = True
     aggregates: tuple[tuple[str, str], ...]
@@ -86,6 +89,7 @@ class WindowAggregate(Operator):
     """
 
     default_name: ClassVar[str] = "Window"
+    keeps_files: ClassVar[bool | None] = False
     keeps_state: ClassVar[bool] = True
     gathers: ClassVar[bool] = True
     keys: tuple[str, ...]
@@ -132,6 +136,7 @@ class Deduplicate(Operator):
     """
 
     default_name: ClassVar[str] = "Deduplicate"
+    keeps_files: ClassVar[bool | None] = False
     keeps_state: ClassVar[bool] = True
     keys: tuple[str, ...] = ()
     order_by: tuple[str, ...] = ()

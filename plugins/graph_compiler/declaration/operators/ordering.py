@@ -19,6 +19,7 @@ class Sort(Operator):
     """Sorts all rows, across all partitions."""
 
     default_name: ClassVar[str] = "Sort"
+    keeps_files: ClassVar[bool | None] = False
     waits_for_end: ClassVar[bool] = True
     order_by: tuple[str, ...]
 
@@ -47,6 +48,7 @@ class TopN(Operator):
     """Keeps the first `n` rows of an order, in that order."""
 
     default_name: ClassVar[str] = "Top N"
+    keeps_files: ClassVar[bool | None] = False
     waits_for_end: ClassVar[bool] = True
     gathers: ClassVar[bool] = True
     is_non_parallel: ClassVar[bool] = True
@@ -86,6 +88,7 @@ class Limit(Operator):
     """Keeps any `n` rows."""
 
     default_name: ClassVar[str] = "Limit"
+    keeps_files: ClassVar[bool | None] = False
     gathers: ClassVar[bool] = True
     is_non_parallel: ClassVar[bool] = True
     n: int

@@ -11,9 +11,11 @@ from typing import ClassVar
 from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.column_uses import ColumnUse, computed, named
 from graph_compiler.declaration.operators.known_columns import Known, KnownColumn, named_columns, names_twice
-from graph_compiler.declaration.sql_types.spark_types import type_of_cast
+from graph_compiler.declaration.sql_text import name_at, tokens_of
+from graph_compiler.declaration.sql_types.spark_types import has_length, longest_text, type_of_cast
 from graph_compiler.declaration.windows import duration_of, wrong_interval
 from graph_compiler.errors import Problem
+from graph_compiler.identifiers import shown
 
 _COLUMNS = "names of columns, at least one"
 
@@ -23,6 +25,7 @@ class Filter(Operator):
     """Keeps rows for which `condition` is true; the others (false, NULL) go to the side output `rejects`, if named."""
 
     default_name: ClassVar[str] = "Filter"
+    keeps_files: ClassVar[bool | None] = True
     sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     condition: str
@@ -49,6 +52,7 @@ class Filter(Operator):
 class ColumnOperator(Operator):
     """The base class: column names and their expressions, in order."""
 
+    keeps_files: ClassVar[bool | None] = True
     sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     columns: tuple[tuple[str, str], ...]
@@ -76,9 +80,13 @@ class Select(ColumnOperator):
         return named_columns(self.columns, inputs[0])
 
     def keeps_column(self, name: str) -> bool:
-        return any(
-            new.lower() == name.lower() == expression.strip().strip("`").lower() for new, expression in self.columns
-        )
+        return any(new.lower() == name.lower() and _is_column(name, expression) for new, expression in self.columns)
+
+
+def _is_column(name: str, expression: str) -> bool:
+    """Whether an expression is a column as it is; `a.b` without quotes is a field of another one."""
+    tokens = tokens_of(expression)
+    return len(tokens) == 1 and name_at(expression, tokens[0]).lower() == name.lower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +116,7 @@ class TimestampsAndWatermarks(Operator):
     """
 
     default_name: ClassVar[str] = "Timestamps/Watermarks"
+    keeps_files: ClassVar[bool | None] = True
     sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     time: str
@@ -134,6 +143,7 @@ class Drop(Operator):
     """Removes these columns; a missing one is an error."""
 
     default_name: ClassVar[str] = "Drop"
+    keeps_files: ClassVar[bool | None] = True
     sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     columns: tuple[str, ...]
@@ -158,6 +168,7 @@ class Rename(Operator):
     """Renames columns, in their places: (old, new). A missing one is an error."""
 
     default_name: ClassVar[str] = "Rename"
+    keeps_files: ClassVar[bool | None] = True
     sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     names: tuple[tuple[str, str], ...]
@@ -184,10 +195,12 @@ class Rename(Operator):
 class Cast(Operator):
     """Changes the types of columns, in their places: (column, Spark type). A value that does not fit is an error.
 
-    With CHAR(n) and VARCHAR(n), a column is a STRING whose values have at most n characters.
+    With CHAR(n) and VARCHAR(n), a column is a STRING whose values have at most n characters; no length is checked
+    within another type.
     """
 
     default_name: ClassVar[str] = "Cast"
+    keeps_files: ClassVar[bool | None] = True
     sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     types: tuple[tuple[str, str], ...]
@@ -211,6 +224,13 @@ class Cast(Operator):
     def problems(self) -> Iterator[Problem]:
         if not self.types:
             yield Problem(message="it names no columns", allowed="columns and types: day='DATE'")
+        for name, kind in self.types:
+            if longest_text(kind) is None and has_length(kind):
+                yield Problem(
+                    message=f"Spark would not check the length of texts in {shown(name)}, which is {shown(kind)}",
+                    allowed="VARCHAR(n) and CHAR(n) as the type of a column; STRING within another type",
+                    hint=f'check it before: expect("short", "forall({name}, text -> char_length(text) <= 2)")',
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +241,7 @@ class FlatMap(Operator):
     """
 
     default_name: ClassVar[str] = "Flat Map"
+    keeps_files: ClassVar[bool | None] = True
     sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     generator: str
@@ -248,6 +269,7 @@ class Sample(Operator):
     """Keeps about this share (0 to 1) of the rows; with a seed, the same rows as long as the files are the same."""
 
     default_name: ClassVar[str] = "Sample"
+    keeps_files: ClassVar[bool | None] = True
     keeps_order: ClassVar[bool] = True
     fraction: float
     seed: int | None = None
@@ -284,6 +306,7 @@ class Cache(Operator):
     """
 
     default_name: ClassVar[str] = "Cache"
+    keeps_files: ClassVar[bool | None] = False
     keeps_order: ClassVar[bool] = True
     level: StorageLevel = StorageLevel.MEMORY_AND_DISK
 

@@ -111,7 +111,7 @@ _PYSPARK: Mapping[str, str] = {
     "groupBy": _BY_KEY,
     "head": _FIRST,
     "hint": '`join(other.broadcast(), on="id")`; other hints in a function: `transform(function)`',
-    "inputFiles": '`with_columns(file="input_file_name()")`',
+    "inputFiles": '`with_columns(file="input_file_name()")`, right behind the source',
     "intersectAll": "`intersect(other, all=True)`",
     "isEmpty": _COUNT,
     "isLocal": _PLAN,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from graph_compiler.declaration.sql_text import code_of
+
 _SAME = {
     "INTEGER": "INT",
     "LONG": "BIGINT",
@@ -66,6 +68,11 @@ def longest_text(type: str) -> int | None:
     """Return the most characters of CHAR or VARCHAR, None for other types."""
     found = _OF_LENGTH.fullmatch(type.strip())
     return int(found["most"]) if found else None
+
+
+def has_length(type: str) -> bool:
+    """Whether CHAR or VARCHAR with a length is in a type, at any depth."""
+    return _OF_LENGTH.search(code_of(type)) is not None
 
 
 def type_of_cast(text: str) -> str:

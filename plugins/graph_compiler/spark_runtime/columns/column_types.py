@@ -63,25 +63,25 @@ def check_columns(
 
 def check_names(schema: StructType) -> None:
     """Raise PublicationError, which names every duplicate column or field of a struct: no reader can find them."""
-    counts = Counter(path.lower() for path in _paths(schema, ""))
-    if twice := [path for path, count in counts.items() if count > 1]:
+    counts = Counter(tuple(name.lower() for name in path) for path in _paths(schema, ()))
+    if twice := [".".join(path) for path, count in counts.items() if count > 1]:
         raise PublicationError(
             f"it would write {listing(twice)} more than once\n"
             "  hint: Spark treats names that differ only in case as the same; rename or drop one of each"
         )
 
 
-def _paths(data_type: DataType, path: str) -> Iterator[str]:
-    """Yield the dotted path of each column and each field of a struct."""
+def _paths(data_type: DataType, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield the path of each column and each field of a struct; a column `s.x` is not the field x of a column s."""
     if isinstance(data_type, StructType):
         for field in data_type:
-            yield f"{path}{field.name}"
-            yield from _paths(field.dataType, f"{path}{field.name}.")
+            yield (*path, field.name)
+            yield from _paths(field.dataType, (*path, field.name))
     elif isinstance(data_type, ArrayType):
-        yield from _paths(data_type.elementType, f"{path}element.")
+        yield from _paths(data_type.elementType, (*path, "element"))
     elif isinstance(data_type, MapType):
-        yield from _paths(data_type.keyType, f"{path}key.")
-        yield from _paths(data_type.valueType, f"{path}value.")
+        yield from _paths(data_type.keyType, (*path, "key"))
+        yield from _paths(data_type.valueType, (*path, "value"))
 
 
 def _folders(schema: StructType, partition_by: tuple[str, ...]) -> Iterator[str]:

@@ -226,6 +226,8 @@ def _missing_column(cause: Cause, inputs: tuple[InputSchema, ...]) -> Iterator[s
     expression, renamed, name = missing.upper().partition(" AS ")
     if expression in _LITERALS:
         yield f"hint: {expression} '…' is a literal; for a parameter or a column: CAST(:name AS {expression})"
+    elif missing.lower().partition(".")[0] == "_metadata":
+        yield f'hint: Spark has it of rows of files: source.with_columns(file="{missing}"), right behind the source'
     elif renamed:
         yield f'hint: an expression is named: select({name.lower()}="{expression.lower()}")'
     elif hint := did_you_mean(missing, names):

@@ -26,6 +26,7 @@ from graph_compiler.spark_runtime.operators.columns import (
     ColumnsError,
     event_times,
     has_column,
+    only_in_one,
     require_columns,
     require_common_types,
     require_comparable,
@@ -73,7 +74,7 @@ def _(operator: IntervalJoin, inputs: list[DataFrame], scope: Scope) -> DataFram
 @main_output.register(Except)
 def _(operator: SetOperator, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     left, right = inputs
-    if odd := sorted(set(left.columns) ^ set(right.columns)):
+    if odd := only_in_one(left.columns, right.columns):
         raise ColumnsError(f"its inputs have different columns: only one has {listing(odd)}")
     require_common_types(inputs, "it compares rows")
     operations: dict[tuple[type, bool], Callable[[DataFrame, DataFrame], DataFrame]] = {
@@ -82,7 +83,7 @@ def _(operator: SetOperator, inputs: list[DataFrame], scope: Scope) -> DataFrame
         (Except, False): DataFrame.subtract,
         (Except, True): DataFrame.exceptAll,
     }
-    left, right = _with_same_fields([left, right.select(*left.columns)])
+    left, right = _with_same_fields([left, right.select(*map(quoted, left.columns))])
     return operations[type(operator), operator.all](left, right)
 
 
@@ -107,7 +108,7 @@ def union(streams: list[DataFrame]) -> DataFrame:
     if not others:
         return first
     for other in others:
-        if odd := sorted(set(first.columns) ^ set(other.columns)):
+        if odd := only_in_one(first.columns, other.columns):
             raise ColumnsError(
                 f"it reads a union of streams with different columns: only one has {listing(odd)}",
                 "select the same columns from each, or union_by_name(…, allow_missing_columns=True)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from pyspark.sql import DataFrame
+from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.types import DataType, DateType, StructField, StructType, TimestampNTZType, TimestampType
 
 from graph_compiler.declaration.functions import FunctionRef
@@ -37,17 +38,18 @@ def _(operator: Transform, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 def _(operator: MapPartitions, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     if operator.batches is Batches.ARROW:
         named = with_named_columns(operator.load(scope.parameters), operator.schema)
-        return inputs[0].mapInArrow(named, operator.schema)
+        return _found_by_name(inputs[0]).mapInArrow(named, operator.schema)
     rows = without_long_intervals(inputs[0], str(operator.function), scope)
     function, schema = _over_pandas(operator, rows, scope)
-    return rows.mapInPandas(function, schema)  # type: ignore[arg-type]  # Spark checks what it gives
+    return _found_by_name(rows).mapInPandas(function, schema)  # type: ignore[arg-type]  # Spark checks what it gives
 
 
 @main_output.register
 def _(operator: ApplyInPandas, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     rows = without_long_intervals(inputs[0], str(operator.function), scope)
     function, schema = _over_pandas(operator, rows, scope)
-    return rows.groupBy(*map(quoted, operator.keys)).applyInPandas(function, schema)  # type: ignore[arg-type]  # as above
+    grouped = _found_by_name(rows).groupBy(*map(quoted, operator.keys))
+    return grouped.applyInPandas(function, schema)  # type: ignore[arg-type]  # as above
 
 
 @main_output.register
@@ -61,15 +63,16 @@ def _(operator: KeyedProcess, inputs: list[DataFrame], scope: Scope) -> DataFram
     ]
     prepared = rows.selectExpr("*", *keys, f"{time} AS {TIME}")
     if not rows.isStreaming:
-        in_groups = prepared.repartition(*plan.key_columns).sortWithinPartitions(*plan.key_columns, TIME)
-        return in_groups.mapInArrow(in_batches(plan), plan.result)
+        by_key = prepared.repartition(*plan.key_columns).sortWithinPartitions(*plan.key_columns, TIME)
+        return _found_by_name(by_key).mapInArrow(in_batches(plan), plan.result)
     if operator.time is not None and operator.time.lower() not in event_times(rows):
         raise ColumnsError(
             f"'{operator.time}' is not the event time any more, and no timer would fire",
             "keep the column of assign_timestamps_and_watermarks(…) as it is, or call it just before",
         )
     mode = "EventTime" if plan.has_time else "ProcessingTime" if operator.has_time_to_live else "None"
-    return prepared.groupBy(*plan.key_columns).transformWithState(SparkProcess(plan), plan.result, "Append", mode)
+    in_groups = _found_by_name(prepared).groupBy(*plan.key_columns)
+    return in_groups.transformWithState(SparkProcess(plan), plan.result, "Append", mode)
 
 
 def _process_plan(operator: KeyedProcess, rows: DataFrame, scope: Scope) -> ProcessPlan:
@@ -137,6 +140,21 @@ def _(operator: Iterate, inputs: list[DataFrame], scope: Scope) -> DataFrame:
         if operator.until is not None and _holds(operator.until, state, scope):
             break
     return state
+
+
+class _QuotedNames(ClassicDataFrame):
+    """Rows whose columns PySpark finds by `self[name]` for each of `columns`, whatever their names are."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names, in quotes where a name alone would be a path."""
+        return [quoted(name) if "." in name or "`" in name else name for name in super().columns]
+
+
+def _found_by_name(rows: DataFrame) -> DataFrame:
+    """Return rows that PySpark gives to a function with all their columns: it looks each up by its name."""
+    is_path = any("." in name or "`" in name for name in rows.columns)
+    return _QuotedNames(rows._jdf, rows.sparkSession) if is_path else rows
 
 
 def _over_pandas(

@@ -127,7 +127,7 @@ class MemoryValue(ValueState):
     held: Any = None
 
     def value(self) -> Any:
-        return self.held
+        return _copied(self.held, self.type.value)
 
     def update(self, value: Any) -> None:
         self.held = _held(value, self.type)

@@ -123,7 +123,7 @@ def _(operator: Sample, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 
 @main_output.register
 def _(operator: Cache, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    return inputs[0].persist(getattr(StorageLevel, operator.level.value))
+    return inputs[0] if scope.is_dry else inputs[0].persist(getattr(StorageLevel, operator.level.value))
 
 
 @all_outputs.register

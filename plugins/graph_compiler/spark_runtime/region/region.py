@@ -155,7 +155,7 @@ def _run(
     coordinators = make_coordinators(region.vertices, context, run.running, seams.open_sink)
     operators = evaluation.graph.operators.values()
     outputs: list[Output] = []
-    with coordinators.attempt(attempt.attempt_number):
+    with evaluation.forgetting_cached(), coordinators.attempt(attempt.attempt_number):
         # After everything that was begun here, so that a later execution finds it, or takes the same numbers.
         _check_current(task, store)
         increments.obtain(region, run.running)  # before snapshots of databases are taken

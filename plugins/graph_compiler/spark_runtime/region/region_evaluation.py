@@ -8,7 +8,8 @@ The caller decides where rows come from and where fixed rows go: a run uses stag
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import attrgetter
@@ -17,7 +18,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector, FileConnector
-from graph_compiler.declaration.operators import FunctionOperator, Iterate, PreviousVersion, Source, Sql
+from graph_compiler.declaration.operators import Cache, FunctionOperator, Iterate, PreviousVersion, Source, Sql
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.documents.descriptor import (
     InputDescriptor,
@@ -38,13 +39,15 @@ from graph_compiler.spark_runtime.exchange.distribution import (
     with_exactly,
 )
 from graph_compiler.spark_runtime.failures.failures import InputSchema, OperatorFailedError
-from graph_compiler.spark_runtime.operators import Scope, evaluate, evaluate_outputs, union
+from graph_compiler.spark_runtime.operators import ColumnsError, Scope, evaluate, evaluate_outputs, union
 from graph_compiler.spark_runtime.operators.contracts import Contract
 from graph_compiler.spark_runtime.operators.decisions import compares_equal_keys, fix_columns
 from graph_compiler.spark_runtime.region.previous_version import read_target
 from graph_compiler.spark_runtime.region.region_graph import OperatorGraph, Output
 from graph_compiler.spark_runtime.repeatability.source_files import ListedFiles, OwnReads, SharedListings
 from graph_compiler.spark_runtime.repeatability.variations import Judgement, Variation, Variations, queries_differ
+from graph_compiler.spark_runtime.spark_internals.exact_schemas import file_named_over_ours
+from graph_compiler.spark_runtime.spark_internals.java import Py4JError
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import read_again
 
 LOG = program_log.logger(__name__)
@@ -108,6 +111,7 @@ class RegionEvaluation:
     _compared: set[Output] = field(default_factory=set)
     """Outputs that a condition of a reader could change: Spark would move it below a comparison of equal keys."""
     _staged: dict[tuple[IntermediateDataSetId, int | None], DataFrame] = field(default_factory=dict)
+    _cached: list[DataFrame] = field(default_factory=list)
     _whole: dict[Output, DataFrame] = field(default_factory=dict)
     """Outputs of which only some columns were staged for their readers."""
 
@@ -182,10 +186,13 @@ class RegionEvaluation:
             passed=self.passed,
         )
         outputs, inherited = self._evaluated(operator, inputs, given, scope)
+        if isinstance(operator.operator, Cache):
+            self._cached += outputs.values()
         fixed = [each.variation for each in judged if each.variation is not None]
         judged.clear()
         exact: dict[str | None, DataFrame] = {}
         for tag, rows in outputs.items():
+            _refuse_names_of_our_files(rows)
             made = with_exactly(self.stop_clock(operator, rows), operator.settings.parallelism)
             exact[tag] = judge(made)
         self._refuse_several_reads(operator, dict(zip(exact, judged, strict=True)))
@@ -195,6 +202,19 @@ class RegionEvaluation:
             if not self._compared.isdisjoint(sources) or compares_equal_keys(rows):
                 self._compared.add(output)
             self._keep(operator, tag, rows)
+
+    @contextmanager
+    def forgetting_cached(self) -> Iterator[None]:
+        """Let go of what operators have cached when the block ends.
+
+        For Spark, other files of the same path are the same plan: a later region of the session would get old rows.
+        """
+        try:
+            yield
+        finally:
+            with suppress(Py4JError):  # without a JVM there is no cache
+                for rows in self._cached:
+                    rows.unpersist()
 
     def _evaluated(
         self, operator: OperatorDescriptor, inputs: dict[int, list[DataFrame]], given: list[DataFrame], scope: Scope
@@ -403,6 +423,15 @@ def _outputs(
     if splits:
         return evaluate_outputs(operator.operator, inputs, scope)
     return {None: evaluate(operator.operator, inputs, scope)}
+
+
+def _refuse_names_of_our_files(rows: DataFrame) -> None:
+    """Raise ColumnsError if an expression would name a staged file: which rows are staged must not show in rows."""
+    if name := file_named_over_ours(rows):
+        raise ColumnsError(
+            f"its {name}() would name a file of the staging root: rows that it reads are staged before",
+            f'make it a column in the only operator that reads the source: source.with_columns(file="{name}()")',
+        )
 
 
 def _read_again(

@@ -159,16 +159,17 @@ class RegionFailover:
         )
         run = RegionRun(area=area, metrics=metrics, evaluation=evaluation)
         operators = list(evaluation.graph.operators.values())
-        for operator in operators:
-            run.evaluate(operator)
-        # Rows that differ each time can replace the lost ones only if those were never read.
-        is_free = evaluation.is_repeatable((result.node_id, result.output_tag)) or (
-            _leaves_nothing_else(producer.region) and not copy.restarts.readers(self.area.log)
-        )
-        if not is_free and not copy.can_be_compared:
-            raise copy.cannot(_NOT_DETERMINISTIC)
-        for _ in run.stage(operators[-1]):
-            pass
+        with evaluation.forgetting_cached():
+            for operator in operators:
+                run.evaluate(operator)
+            # Rows that differ each time can replace the lost ones only if those were never read.
+            is_free = evaluation.is_repeatable((result.node_id, result.output_tag)) or (
+                _leaves_nothing_else(producer.region) and not copy.restarts.readers(self.area.log)
+            )
+            if not is_free and not copy.can_be_compared:
+                raise copy.cannot(_NOT_DETERMINISTIC)
+            for _ in run.stage(operators[-1]):
+                pass
         manifest = self.area.find(staged)
         self.recomputed.append(
             RecomputedResult(

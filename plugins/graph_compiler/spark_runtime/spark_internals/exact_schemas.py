@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from graph_compiler.spark_runtime.spark_internals.java import java_class, scala_sequence
-from graph_compiler.spark_runtime.spark_internals.plans import analyzed_plan, rows_of_plan
+from graph_compiler.spark_runtime.spark_internals.java import java_class, java_class_name, scala_sequence
+from graph_compiler.spark_runtime.spark_internals.plans import (
+    analyzed_plan,
+    elements,
+    is_deterministic,
+    plans_in,
+    rows_of_plan,
+)
 
 _SQL = "org.apache.spark.sql"
+_FILE_NAMES = ("InputFileName", "InputFileBlockStart", "InputFileBlockLength")
 
 
 def with_schema(rows: DataFrame, schema: StructType, spark: SparkSession) -> DataFrame:
@@ -52,6 +60,55 @@ def with_not_null(rows: DataFrame, schema: StructType) -> DataFrame:
         columns.append(alias(column, field.name, new_id.newExprId(), none, metadata, none))
     project = java_class(spark, f"{_SQL}.catalyst.plans.logical.Project")
     return rows_of_plan(spark, project(scala_sequence(spark, columns), plan))
+
+
+def as_written(rows: DataFrame) -> DataFrame:
+    """Return rows of our own files without what Spark adds to those of a file: `_metadata` would name our file.
+
+    `Project.hiddenOutputTag`: 4.3.
+    """
+    spark, plan = rows.sparkSession, analyzed_plan(rows)
+    kind = java_class(spark, f"{_SQL}.catalyst.plans.logical.Project")
+    project = kind(plan.output(), plan)
+    project.setTagValue(kind.hiddenOutputTag(), scala_sequence(spark, []))
+    return rows_of_plan(spark, project)
+
+
+def file_named_over_ours(rows: DataFrame) -> str | None:
+    """Return a function in the analyzed plan that would name a file of ours: `input_file_name`; None without one."""
+    if is_deterministic(rows):
+        return None
+    spark, waiting = rows.sparkSession, [analyzed_plan(rows)]
+    while waiting:
+        node = waiting.pop()
+        if (name := next(_named_files(elements(node.expressions())), None)) and _is_over_ours(spark, node):
+            return name
+        waiting += elements(node.children())
+        for expression in elements(node.expressions()):
+            waiting += plans_in(spark, expression)
+    return None
+
+
+def _named_files(expressions: list[Any]) -> Iterator[str]:
+    waiting = [each for each in expressions if not each.deterministic()]
+    while waiting:
+        each = waiting.pop()
+        if java_class_name(each) in _FILE_NAMES:
+            yield str(each.prettyName())
+        waiting += elements(each.children())
+
+
+def _is_over_ours(spark: SparkSession, plan: Any) -> bool:
+    """Whether a plan reads rows that `as_written` returned."""
+    tag = java_class(spark, f"{_SQL}.catalyst.plans.logical.Project").hiddenOutputTag()
+    waiting = [plan]
+    while waiting:
+        node = waiting.pop()
+        hidden = node.getTagValue(tag)
+        if hidden.isDefined() and hidden.get().isEmpty():
+            return True
+        waiting += elements(node.children())
+    return False
 
 
 def _metadata(spark: SparkSession, metadata: dict[str, Any]) -> Any:

@@ -164,7 +164,7 @@ def run_stream(
         watch=watch,
     )
     metrics.published = stream.published
-    with watch.signs_of_life():
+    with watch.signs_of_life(), run.evaluation.forgetting_cached():
         stream.publish_all(query, sources)
     return RegionResult(
         outputs=tuple(stream.outputs.values()),
