@@ -40,17 +40,11 @@ def test_a_file_is_named_where_spark_knows_it(declare: Declare) -> None:
 WRONG: dict[str, tuple[Declare, str]] = {
     "staged": (lambda s: s.stage("x").with_columns(file=NAME), "the output of 'in' is staged, because you asked"),
     "staged in its task": (lambda s: s.stage("x", same_task=True).with_columns(file=NAME), "'in' is staged"),
-    "path of staged": (lambda s: s.stage("x").with_columns(f=PATH), "its _metadata is not the file"),
-    "quoted": (lambda s: s.stage("x").filter("`_metadata`.file_size > 1"), "its _metadata is not the file"),
+    "path of staged": (lambda s: s.stage("x").with_columns(f=PATH), "its _metadata would name a file"),
+    "quoted": (lambda s: s.stage("x").filter("`_metadata`.file_size > 1"), "its _metadata would name a file"),
     "in upper case": (lambda s: s.stage("x").filter("INPUT_FILE_BLOCK_START () > 1"), "its input_file_block_start()"),
     "expensive": (lambda s: s.filter("id > 1").name("f").expensive().with_columns(f=NAME), "'f' is expensive"),
     "behind more": (lambda s: s.stage("x").filter("id > 1").drop("k").with_columns(f=NAME), "'in' is staged"),
-    "a sort": (lambda s: s.sort("k").name("f").with_columns(f=NAME), "'f' makes rows of several, or gives them to"),
-    "a limit": (lambda s: s.limit(1).name("f").with_columns(f=NAME), "'f' makes rows of several"),
-    "a join": (lambda s: s.join(s.select("id"), on="id").name("f").with_columns(f=NAME), "'f' makes rows of several"),
-    "a cache": (lambda s: s.cache().name("f").with_columns(f=NAME), "'f' makes rows of several"),
-    "rebalanced": (lambda s: s.rebalance().with_columns(f=NAME).name("f"), "other tasks between 'in' and 'f'"),
-    "in parallel": (lambda s: s.with_columns(f=NAME).name("f").set_parallelism(2), "other tasks between 'in' and 'f'"),
 }
 
 

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 from graph_compiler.compiler.checks.column_checks import column_flow
 from graph_compiler.compiler.checks.sink_checks import unordered
 from graph_compiler.declaration.operators.known_columns import Known
-from graph_compiler.declaration.partitioners import (
-    BroadcastPartitioner,
-    DistributionPattern,
-    HashPartitioner,
-    RangePartitioner,
-)
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.row_order import row_orders
 from graph_compiler.declaration.sql_text import tokens_of
 from graph_compiler.declaration.varying_rows import NAMES_OF_FILES, called_in
 from graph_compiler.errors import InvalidPipelineError, Problem
-from graph_compiler.graphs.job_graph import JobGraph, JobVertex
+from graph_compiler.graphs.job_graph import JobEdge, JobGraph, JobVertex
 from graph_compiler.graphs.stream_graph import StreamEdge, StreamGraph, StreamNode
 from graph_compiler.identifiers import JobEdgeId, OperatorId
 
@@ -92,23 +85,37 @@ _METADATA = "_metadata"
 
 
 def _files_named_too_late(pipeline: Pipeline, graph: StreamGraph, job_graph: JobGraph) -> Iterator[Problem]:
-    """Find expressions that ask which file a row is from where Spark does not know it, or names a staged file."""
-    found = None
+    """Find expressions that ask which file a row is from, and would name a staged file."""
     for node in graph.nodes:
-        if node.operator.keeps_files is None or not (named := _file_named_in(node)):
+        if not node.operator.sees_single_rows or not (named := _file_named_in(node)):
             continue
-        found = found or _KnownFiles(graph, job_graph)
         if named == _METADATA and not _is_sparks(column_flow(pipeline).given.get(node.id, ())):
             continue
-        if lost := found.why_lost(node, by_exchanges=named != _METADATA):
+        if (edge := _staged_before(node, graph, job_graph)) is not None:
+            assert edge.staging is not None
+            producer = graph.node[edge.stream_edge.source_id].declared_name
             example = f"{_METADATA}.file_path" if named == _METADATA else named
             yield Problem(
                 operator=node.declared_name,
-                message=f"its {named} is not the file that its rows were read from: {lost}",
-                allowed=f"{named} behind a source, with only operators between them that look at single rows",
+                message=f"its {named} would name a file of the staging root: the output of '{producer}' is staged, "
+                f"{edge.staging.explanation}",
+                allowed=f"{named} behind a source, before rows are staged",
                 hint=f'make it a column right behind the source: source.with_columns(file="{example}")',
                 declared_at=node.declared_at,
             )
+
+
+def _staged_before(node: StreamNode, graph: StreamGraph, job_graph: JobGraph) -> JobEdge | None:
+    """Return a staged edge whose rows an operator reads as they are staged, but for what is made of single rows."""
+    waiting = [node]
+    while waiting:
+        for edge in graph.in_edges[waiting.pop().id]:
+            job_edge = job_graph.edge.get(JobEdgeId(edge.id))
+            if job_edge is not None and job_edge.staging is not None:
+                return job_edge
+            if (producer := graph.node[edge.source_id]).operator.sees_single_rows:
+                waiting.append(producer)
+    return None
 
 
 def _file_named_in(node: StreamNode) -> str | None:
@@ -127,53 +134,6 @@ def _file_named_in(node: StreamNode) -> str | None:
 def _is_sparks(given: Iterable[Known]) -> bool:
     """Whether `_metadata` is certainly no column of what an operator reads."""
     return all(known is not None and _METADATA not in {each.name.lower() for each in known} for known in given)
-
-
-@dataclass(frozen=True, slots=True)
-class _KnownFiles:
-    """Where Spark knows which file a row was read from."""
-
-    graph: StreamGraph
-    job_graph: JobGraph
-
-    def why_lost(self, node: StreamNode, *, by_exchanges: bool) -> str | None:
-        """Return why Spark does not know it where an operator reads its rows; None if it may.
-
-        `by_exchanges`: exchanges lose it, too.
-        """
-        waiting, seen = [node], {node.id}
-        while waiting:
-            reader = waiting.pop()
-            for edge in self.graph.in_edges[reader.id]:
-                producer = self.graph.node[edge.source_id]
-                if lost := self._why_lost_at(edge, producer, by_exchanges=by_exchanges):
-                    return lost
-                if producer.operator.keeps_files is not None and producer.id not in seen:
-                    seen.add(producer.id)
-                    waiting.append(producer)
-        return None
-
-    def _why_lost_at(self, edge: StreamEdge, producer: StreamNode, *, by_exchanges: bool) -> str | None:
-        job_edge = self.job_graph.edge.get(JobEdgeId(edge.id))
-        if job_edge is not None and job_edge.staging is not None:
-            return f"the output of '{producer.declared_name}' is staged, {job_edge.staging.explanation}"
-        if by_exchanges and producer.operator.keeps_files is False:
-            return f"'{producer.declared_name}' makes rows of several, or gives them to other tasks"
-        if by_exchanges and self._is_exchanged(edge):
-            reader = self.graph.node[edge.target_id]
-            return f"rows go to other tasks between '{producer.declared_name}' and '{reader.declared_name}'"
-        return None
-
-    def _is_exchanged(self, edge: StreamEdge) -> bool:
-        """Whether the rows of an edge move between Spark's tasks before its consumer computes anything."""
-        reader, wanted = self.graph.node[edge.target_id], self.graph.node[edge.target_id].settings.parallelism
-        partitioner = edge.partitioner
-        if partitioner.distribution_pattern is DistributionPattern.POINTWISE:
-            produced = self.graph.node[edge.source_id].settings.parallelism
-            return wanted is not None and (produced is None or produced % wanted > 0)
-        if isinstance(partitioner, HashPartitioner | RangePartitioner):
-            return wanted is not None or not reader.operator.distributes_itself
-        return not isinstance(partitioner, BroadcastPartitioner)
 
 
 def _pipelined_problem(edge: StreamEdge, graph: StreamGraph, words: str) -> Problem:

@@ -60,8 +60,6 @@ class Operator(Extensible):
     """Whether its rows come in the order of the rows that it reads."""
     sees_single_rows: ClassVar[bool] = False
     """Whether what it makes of a row depends on that row only: then it means the same in each batch of a stream."""
-    keeps_files: ClassVar[bool | None] = None
-    """Whether input_file_name() behind it is that of its input's rows; None if only Spark can say."""
     keeps_state: ClassVar[bool] = False
     """Whether Spark keeps state for it on a stream, which later batches continue."""
     waits_for_end: ClassVar[bool] = False

@@ -57,7 +57,6 @@ class Join(Operator):
     """
 
     default_name: ClassVar[str] = "Join"
-    keeps_files: ClassVar[bool | None] = False
     sees_single_rows: ClassVar[bool] = True
     on: tuple[tuple[str, str], ...]
     how: JoinType
@@ -98,7 +97,6 @@ class IntervalJoin(Operator):
     """
 
     default_name: ClassVar[str] = "Interval Join"
-    keeps_files: ClassVar[bool | None] = False
     keeps_state: ClassVar[bool] = True
     on: tuple[tuple[str, str], ...]
     left_time: str
@@ -127,7 +125,6 @@ class UnionByName(Operator):
     """Combines the rows of several inputs; a column that one of them does not have is NULL in its rows."""
 
     default_name: ClassVar[str] = "Union by Name"
-    keeps_files: ClassVar[bool | None] = True
     sees_single_rows: ClassVar[bool] = True
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
@@ -138,7 +135,6 @@ class UnionByName(Operator):
 class SetOperator(Operator):
     """The base class. Without `all`, the result is a set: it contains each row once."""
 
-    keeps_files: ClassVar[bool | None] = False
     all: bool = False
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:

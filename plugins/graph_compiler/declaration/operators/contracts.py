@@ -104,7 +104,6 @@ class Expect(RowContract):
     """Counts the rows for which `condition` is not true (false, NULL), and acts on them."""
 
     default_name: ClassVar[str] = "Expect"
-    keeps_files: ClassVar[bool | None] = True
     keeps_order: ClassVar[bool] = True
     condition: str
     on_violation: OnViolation
@@ -128,7 +127,6 @@ class ExpectUnique(RowContract):
     """Counts the rows whose values in `columns` other rows have, too: all of them. Keys with a NULL equal no other."""
 
     default_name: ClassVar[str] = "Expect Unique"
-    keeps_files: ClassVar[bool | None] = False
     columns: tuple[str, ...]
     on_violation: OnViolation
     tag: str | None = None
@@ -156,7 +154,6 @@ class ExpectIn(RowContract):
     """
 
     default_name: ClassVar[str] = "Expect In"
-    keeps_files: ClassVar[bool | None] = False
     on: tuple[tuple[str, str], ...]
     on_violation: OnViolation
     tag: str | None = None
@@ -192,7 +189,6 @@ class ExpectRows(TotalContract):
     """The stream has at least and at most so many rows."""
 
     default_name: ClassVar[str] = "Expect Rows"
-    keeps_files: ClassVar[bool | None] = True
     at_least: Count | None = None
     at_most: Count | None = None
 

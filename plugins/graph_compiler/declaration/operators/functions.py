@@ -74,7 +74,6 @@ class MapPartitions(FunctionOperator):
     """
 
     default_name: ClassVar[str] = "Map Partitions"
-    keeps_files: ClassVar[bool | None] = False
     sees_single_rows: ClassVar[bool] = True
     schema: str = ""
     batches: Batches = Batches.PANDAS
@@ -91,7 +90,6 @@ class ApplyInPandas(FunctionOperator):
     """Applies a function to the `pandas.DataFrame` of each key; `schema` is the Spark DDL of the result."""
 
     default_name: ClassVar[str] = "Apply in Pandas"
-    keeps_files: ClassVar[bool | None] = False
     distributes_itself: ClassVar[bool] = True
     keys: tuple[str, ...] = ()
     schema: str = ""
@@ -115,7 +113,6 @@ class KeyedProcess(FunctionOperator):
     """
 
     default_name: ClassVar[str] = "Keyed Process"
-    keeps_files: ClassVar[bool | None] = False
     distributes_itself: ClassVar[bool] = True
     keeps_state: ClassVar[bool] = True
     keys: tuple[str, ...] = ()

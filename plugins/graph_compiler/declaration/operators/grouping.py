@@ -24,7 +24,6 @@ class Aggregate(Operator):
     """
 
     default_name: ClassVar[str] = "Aggregate"
-    keeps_files: ClassVar[bool | None] = False
     keeps_state: ClassVar[bool] = True
     keys: tuple[str, ...]
     aggregates: tuple[tuple[str, str], ...]
@@ -61,7 +60,6 @@ class AggregateAll(Operator):
     """One row for all rows: (name, aggregate expression) in order."""
 
     default_name: ClassVar[str] = "Aggregate All"
-    keeps_files: ClassVar[bool | None] = False
     gathers: ClassVar[bool] = True
     is_non_parallel: ClassVar[bool] = True
     aggregates: tuple[tuple[str, str], ...]
@@ -89,7 +87,6 @@ class WindowAggregate(Operator):
     """
 
     default_name: ClassVar[str] = "Window"
-    keeps_files: ClassVar[bool | None] = False
     keeps_state: ClassVar[bool] = True
     gathers: ClassVar[bool] = True
     keys: tuple[str, ...]
@@ -136,7 +133,6 @@ class Deduplicate(Operator):
     """
 
     default_name: ClassVar[str] = "Deduplicate"
-    keeps_files: ClassVar[bool | None] = False
     keeps_state: ClassVar[bool] = True
     keys: tuple[str, ...] = ()
     order_by: tuple[str, ...] = ()

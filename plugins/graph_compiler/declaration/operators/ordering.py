@@ -19,7 +19,6 @@ class Sort(Operator):
     """Sorts all rows, across all partitions."""
 
     default_name: ClassVar[str] = "Sort"
-    keeps_files: ClassVar[bool | None] = False
     waits_for_end: ClassVar[bool] = True
     order_by: tuple[str, ...]
 
@@ -48,7 +47,6 @@ class TopN(Operator):
     """Keeps the first `n` rows of an order, in that order."""
 
     default_name: ClassVar[str] = "Top N"
-    keeps_files: ClassVar[bool | None] = False
     waits_for_end: ClassVar[bool] = True
     gathers: ClassVar[bool] = True
     is_non_parallel: ClassVar[bool] = True
@@ -88,7 +86,6 @@ class Limit(Operator):
     """Keeps any `n` rows."""
 
     default_name: ClassVar[str] = "Limit"
-    keeps_files: ClassVar[bool | None] = False
     gathers: ClassVar[bool] = True
     is_non_parallel: ClassVar[bool] = True
     n: int

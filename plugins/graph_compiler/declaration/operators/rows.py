@@ -25,7 +25,6 @@ class Filter(Operator):
     """Keeps rows for which `condition` is true; the others (false, NULL) go to the side output `rejects`, if named."""
 
     default_name: ClassVar[str] = "Filter"
-    keeps_files: ClassVar[bool | None] = True
     sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     condition: str
@@ -52,7 +51,6 @@ class Filter(Operator):
 class ColumnOperator(Operator):
     """The base class: column names and their expressions, in order."""
 
-    keeps_files: ClassVar[bool | None] = True
     sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     columns: tuple[tuple[str, str], ...]
@@ -116,7 +114,6 @@ class TimestampsAndWatermarks(Operator):
     """
 
     default_name: ClassVar[str] = "Timestamps/Watermarks"
-    keeps_files: ClassVar[bool | None] = True
     sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     time: str
@@ -143,7 +140,6 @@ class Drop(Operator):
     """Removes these columns; a missing one is an error."""
 
     default_name: ClassVar[str] = "Drop"
-    keeps_files: ClassVar[bool | None] = True
     sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     columns: tuple[str, ...]
@@ -168,7 +164,6 @@ class Rename(Operator):
     """Renames columns, in their places: (old, new). A missing one is an error."""
 
     default_name: ClassVar[str] = "Rename"
-    keeps_files: ClassVar[bool | None] = True
     sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     names: tuple[tuple[str, str], ...]
@@ -200,7 +195,6 @@ class Cast(Operator):
     """
 
     default_name: ClassVar[str] = "Cast"
-    keeps_files: ClassVar[bool | None] = True
     sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     types: tuple[tuple[str, str], ...]
@@ -241,7 +235,6 @@ class FlatMap(Operator):
     """
 
     default_name: ClassVar[str] = "Flat Map"
-    keeps_files: ClassVar[bool | None] = True
     sees_single_rows: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = True
     generator: str
@@ -269,7 +262,6 @@ class Sample(Operator):
     """Keeps about this share (0 to 1) of the rows; with a seed, the same rows as long as the files are the same."""
 
     default_name: ClassVar[str] = "Sample"
-    keeps_files: ClassVar[bool | None] = True
     keeps_order: ClassVar[bool] = True
     fraction: float
     seed: int | None = None
@@ -306,7 +298,6 @@ class Cache(Operator):
     """
 
     default_name: ClassVar[str] = "Cache"
-    keeps_files: ClassVar[bool | None] = False
     keeps_order: ClassVar[bool] = True
     level: StorageLevel = StorageLevel.MEMORY_AND_DISK
 

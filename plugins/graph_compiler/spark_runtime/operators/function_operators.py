@@ -79,13 +79,13 @@ def _process_plan(operator: KeyedProcess, rows: DataFrame, scope: Scope) -> Proc
     """Return what workers need; raises ColumnsError for missing columns, and types that keys or states cannot have."""
     times = () if operator.time is None else (operator.time,)
     require_columns(rows, (*operator.keys, *times))
-    with_named_columns = {field.name.lower(): field for field in rows.schema.fields}
-    keys = [with_named_columns[key.lower()] for key in operator.keys]
+    by_name = {field.name.lower(): field for field in rows.schema.fields}
+    keys = [by_name[key.lower()] for key in operator.keys]
     if wrong := next((field for field in keys if not is_key_type(field.dataType)), None):
         kind = wrong.dataType.simpleString().upper()
         raise ColumnsError(f"its key '{wrong.name}' is of type {kind}\n  allowed: {KEY_TYPES}", "cast it before")
     if operator.time is not None and not isinstance(
-        with_named_columns[operator.time.lower()].dataType, TimestampType | TimestampNTZType
+        by_name[operator.time.lower()].dataType, TimestampType | TimestampNTZType
     ):
         raise ColumnsError(f"its time '{operator.time}' is no TIMESTAMP", "cast it before")
     result = DataType.fromDDL(operator.schema)
