@@ -1919,4 +1919,12 @@ FAULTS = (
             f"{POSITIONS}::test_what_is_published_counts_though_the_id_of_a_sink_has_changed",
         ),
     ),
+    _fault(
+        219,
+        "a task that is cleared after it succeeded keeps its old regions if a report was added to it",
+        ("_has_succeeded", "or not _begun_before(before.store, task)", ""),
+        found_by=(
+            f"{KEPT}::test_a_task_that_is_cleared_after_it_succeeded_computes_all_again_though_a_report_was_added"
+        ),
+    ),
 )
