@@ -15,6 +15,7 @@ from graph_compiler import Delta, Iceberg, Merge, Parquet, StreamExecutionEnviro
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.lake.formats import TableFormatError
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
+from graph_compiler.staging.attempts.attempt_documents import AttemptDocuments
 from tests.harness.position_runs import Runs
 from tests.lake.conftest import Lake
 
@@ -99,6 +100,33 @@ def test_each_run_reads_the_rows_that_were_added_since_the_last_one(orders: Orde
     orders.compact()
     assert runs.run("r4") == []
     assert ids(runs) == [1, 2, 3, 4]
+
+
+@FORMATS
+@pytest.mark.parametrize(
+    ("settings", "found"), [({}, [1, 2]), ({"version": "first"}, [1])], ids=["the current rows", "those of a commit"]
+)
+def test_a_retry_reads_the_commit_that_is_current_then(
+    orders: Orders, settings: dict[str, Any], found: list[int], tmp_path: Path
+) -> None:
+    def declared(v: str) -> StreamExecutionEnvironment:
+        env = StreamExecutionEnvironment("shop")
+        rows = env.from_source(type(orders.source)(**{**_given(orders.source), **settings}), "orders")
+        kept = rows.filter("id > 0").name("kept").stage("one task", same_task=True)
+        kept.with_columns(v=v).sink_to(Parquet(f"{tmp_path}/out")).name("out")
+        return env
+
+    orders.insert(1)
+    if settings:
+        settings = {"version": orders.commit()}
+    runs = Runs(declared("CAST(concat('x', id) AS INT)"), tmp_path, orders.spark)
+    assert "x1" in runs.run("r1")[0]
+    orders.insert(2)
+    runs.env = declared("v")
+    assert runs.run("r1") == []
+    assert ids(runs) == found
+    kept = AttemptDocuments.of(runs.last[0]).is_kept()
+    assert kept == bool(settings), "a commit that has a number does not change"
 
 
 @FORMATS

@@ -1947,4 +1947,12 @@ FAULTS = (
         ("_may_be_column", 'return token.text.startswith("`")', "return token.text[1:-1].isidentifier()"),
         found_by="declaration/test_row_order.py::test_a_changed_column_is_not_sorted_by_whatever_its_name_is",
     ),
+    _fault(
+        219,
+        "a task that is cleared after it succeeded keeps its old regions if a report was added to it",
+        ("_has_succeeded", "or not _begun_before(before.store, task)", ""),
+        found_by=(
+            f"{KEPT}::test_a_task_that_is_cleared_after_it_succeeded_computes_all_again_though_a_report_was_added"
+        ),
+    ),
 )

@@ -28,9 +28,10 @@ from hypothesis.stateful import (
 )
 from rich.console import Console
 
-from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler import Csv, Jdbc, Parquet, Secret, StreamExecutionEnvironment
 from graph_compiler.cli.commands.history import run_history, show_history
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.operators import Source
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
@@ -62,16 +63,24 @@ class KilledError(BaseException):
     """The driver has died."""
 
 
+RIGHT_TARGET = Parquet("/right")
+
+
 @cache
-def regions() -> tuple[RegionDescriptor, ...]:
-    """Return the regions of one task: left and right read first, last reads left and a source of its own."""
+def regions(sink: Connector = RIGHT_TARGET, *more: str) -> tuple[RegionDescriptor, ...]:
+    """Return the regions of one task: left and right read first, last reads left and a source of its own.
+
+    `more` are reports that read other sources.
+    """
     env = StreamExecutionEnvironment("shared")
-    first = env.from_source(Csv("/orders"), "orders").filter("x > 0").name("first")
+    first = env.from_source(Csv("/orders"), "orders").filter("x > 0").name("first").uid("first")
     staged = first.stage("for all", same_task=True)
-    left = staged.key_by("x").aggregate(n="count(*)").name("left").stage("once", same_task=True)
+    left = staged.key_by("x").aggregate(n="count(*)").name("left").uid("left").stage("once", same_task=True)
     small = env.from_source(Csv("/small"), "small")
-    left.join(small, on="x").name("joined").sink_to(Parquet("/last")).name("last")
-    staged.filter("x > 1").name("kept").sink_to(Parquet("/right")).name("right")
+    left.join(small, on="x").name("joined").uid("joined").sink_to(Parquet("/last")).name("last").uid("last")
+    staged.filter("x > 1").name("kept").uid("kept").sink_to(sink).name("right").uid("right")
+    for name in more:
+        env.from_source(Csv(f"/in/{name}"), "small").filter("x > 2").sink_to(Parquet(f"/{name}")).name(name)
     compiled = compile_pipeline(env.pipeline())
     assert len(compiled.deployment.tasks) == 1
     return describe_regions(compiled)
@@ -89,12 +98,13 @@ class Play:
         self.last: tuple[TaskDeploymentDescriptor, ...] = ()
         self.released: list[RegionId] = []
         self.plan_id, self.prefix = "plan", "e"
+        self.regions = regions()
 
     def tasks(self, *, from_start: bool = False, day: str = "2024-01-01") -> list[TaskDeploymentDescriptor]:
         self.number += 1
         run = DeskRun(day=day, params={}, run_id="r", staging_root=self.root)
         found = []
-        for turn, region in enumerate(regions()):
+        for turn, region in enumerate(self.regions):
             task = desk_task(region, run, execution_id=f"{self.prefix}{self.number}")
             attempts = count_attempts(STORE, task.layout, region.region_id)
             found.append(
@@ -281,6 +291,37 @@ def test_a_task_that_is_cleared_after_it_succeeded_computes_all_again(play: Play
     play.try_()
     play.try_()
     assert set(play.ran) == {FIRST, LEFT, LAST, RIGHT}
+
+
+def test_a_task_that_is_cleared_after_it_succeeded_computes_all_again_though_a_report_was_added(play: Play) -> None:
+    play.try_()
+    play.regions = regions(RIGHT_TARGET, "added")
+    play.try_()
+    assert set(play.ran) == {FIRST, LEFT, LAST, RIGHT, "added"}
+
+
+def test_a_report_that_is_added_after_a_failure_brings_nothing_else_to_run(play: Play) -> None:
+    play.try_(frozenset({RIGHT}))
+    play.regions = regions(RIGHT_TARGET, "added")
+    play.try_()
+    assert set(play.ran) == {RIGHT, "added"}
+
+
+@pytest.mark.parametrize(
+    ("sink", "is_kept"),
+    [
+        (Jdbc("jdbc:postgresql://db/dw", table="t", user=Secret("dw", "login"), password=Secret("dw")), True),
+        (Jdbc(Secret("dw", "url"), table="t"), False),
+        (Jdbc("jdbc:postgresql://db/dw", table="t", options={"currentSchema": Secret("dw", "schema")}), False),
+    ],
+    ids=["credentials", "a url", "a schema"],
+)
+def test_a_region_whose_target_is_a_secret_is_not_kept(sink: Jdbc, is_kept: bool, play: Play) -> None:
+    play.regions = regions(sink)
+    play.try_(frozenset({LAST}))
+    play.try_()
+    assert (RIGHT not in play.ran) == is_kept
+    assert FIRST not in play.ran
 
 
 def test_a_task_whose_process_died_after_its_work_keeps_it_all(play: Play) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration import varying_rows
-from graph_compiler.declaration.connectors import WhenReadTwice
+from graph_compiler.declaration.connectors import Delta, Iceberg, WhenReadTwice
 from graph_compiler.declaration.operators import Source
 from graph_compiler.declaration.varying_rows import (
     CHANGING_SOURCES,
@@ -245,12 +245,21 @@ def _own_reads(operator: OperatorDescriptor, rows: DataFrame, inputs: Sequence[D
     if not isinstance(kind, Source):
         reads = OwnReads.of(kind, rows, inputs)
     elif kind.connector.when_read_twice in (WhenReadTwice.SAME, WhenReadTwice.SNAPSHOT):
-        return OwnReads()
+        reads = OwnReads(uncompared=_tables(kind))
     else:
         # None of our file readers makes rows on the driver: a test gave them.
         is_listed = kind.connector.when_read_twice is WhenReadTwice.LISTED
         reads = OwnReads.of_source(rows, holds_given_rows=is_listed)
     return replace(reads, changing=(), uncompared=()) if operator.settings.deterministic else reads
+
+
+def _tables(source: Source) -> tuple[str, ...]:
+    """Return the table of a source that a later attempt may find with other commits."""
+    connector = source.connector
+    if not isinstance(connector, Iceberg | Delta) or source.has_position or connector.timestamp is not None:
+        return ()
+    is_commit = connector.version is not None and str(connector.version).isdigit()  # not a tag or a branch
+    return () if is_commit else (f"the commits of {connector.place}",)
 
 
 @dataclass(slots=True)

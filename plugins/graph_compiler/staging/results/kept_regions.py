@@ -5,7 +5,8 @@ A region is kept if
     it finished in that try                           of the same declaration, with the same places and parameters
     what it has read is still the latest              no producer has committed another epoch since
     what it has staged is still there                 or was released, since all its readers have finished
-    what it has published is still there              except what later publications have removed
+    what it has published is still there              except what later publications have removed, and where no secret
+                                                      says where that is
     its work was not discarded                        by `graph-compiler discard`
 
 The driver also compares the files of its sources, and the code that has computed it (decision 58).
@@ -18,6 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from graph_compiler.declaration.connectors.secret import Secret
+from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.descriptor import (
     OperatorDescriptor,
     RegionDescriptor,
@@ -26,6 +29,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.wire import values_within
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
@@ -37,6 +41,9 @@ from graph_compiler.staging.results.manifest_log import ManifestLog, find_damage
 from graph_compiler.staging.results.release import find_release
 from graph_compiler.staging.store.staging_store import StagingStore
 
+_CREDENTIALS = ("login", "password")
+"""Fields of a connection that give access to a place. Any other may be a part of it: a URL, a host, a schema."""
+
 
 def kept_execution(
     store: StagingStore, task: TaskDeploymentDescriptor, tasks: Sequence[TaskDeploymentDescriptor]
@@ -46,7 +53,7 @@ def kept_execution(
     `tasks` are all executions of its try. Whether sources or code have changed since is not looked at. A document that
     cannot be read is a reason to run.
     """
-    if task.from_start:
+    if task.from_start or _hides_places(task.region):
         return None
     try:
         before = _last_with_work(store, task)
@@ -75,9 +82,8 @@ def _last_with_work(store: StagingStore, task: TaskDeploymentDescriptor) -> Atte
 
     Try numbers of Airflow only start again if a run is deleted and created again: those before belong to another run.
     """
-    own, number = AttemptDocuments.of(task, store).folder, task.try_number
-    begun = [one for one in in_order(store, task.layout, task.region.region_id) if one.folder != own]
-    for documents in reversed(begun):
+    number = task.try_number
+    for documents in reversed(_begun_before(store, task)):
         before = (documents.read_raw_descriptor() or {}).get("try_number")
         if isinstance(before, int) and number is not None and before >= number:
             return None
@@ -85,6 +91,18 @@ def _last_with_work(store: StagingStore, task: TaskDeploymentDescriptor) -> Atte
         if _has_begun(documents):
             return documents
     return None
+
+
+def _begun_before(store: StagingStore, task: TaskDeploymentDescriptor) -> list[AttemptDocuments]:
+    """Return the documents of all executions of a region but this one, in order."""
+    own = AttemptDocuments.of(task, store).folder
+    return [one for one in in_order(store, task.layout, task.region.region_id) if one.folder != own]
+
+
+def _hides_places(region: RegionDescriptor) -> bool:
+    """Whether secrets may say where a region publishes: only a driver knows whether that is where it was."""
+    sinks = (each.operator.connector for each in region.operators if isinstance(each.operator, Sink))
+    return any(secret.field not in _CREDENTIALS for sink in sinks for secret in values_within(sink, Secret))
 
 
 def _has_begun(documents: AttemptDocuments) -> bool:
@@ -98,11 +116,15 @@ def _has_begun(documents: AttemptDocuments) -> bool:
 
 
 def _has_succeeded(before: AttemptDocuments, tasks: Sequence[TaskDeploymentDescriptor]) -> bool:
-    """Whether the try of an execution has finished all regions of `tasks`, and its Airflow task with them."""
-    outcomes = (before.of_region(task.layout, task.region.region_id).read_outcome() for task in tasks)
+    """Whether the try of an execution has finished all regions of `tasks`, and its Airflow task with them.
+
+    Those that were added to the pipeline since do not count. One that another task has run does.
+    """
+    outcomes = ((task, before.of_region(task.layout, task.region.region_id).read_outcome()) for task in tasks)
     return all(
-        outcome is not None and outcome.state is ExecutionState.FINISHED and outcome.reason is None
-        for outcome in outcomes
+        (outcome is not None and outcome.state is ExecutionState.FINISHED and outcome.reason is None)
+        or not _begun_before(before.store, task)
+        for task, outcome in outcomes
     )
 
 
