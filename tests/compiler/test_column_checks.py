@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from graph_compiler import Csv, DataStream, Parquet, StreamExecutionEnvironment, TumblingEventTimeWindows
@@ -77,11 +79,51 @@ def test_operators_by_name(name: str, message: str) -> None:
     assert problem.message == message
 
 
+TOGETHER: dict[str, Callable[[DataStream, DataStream], DataStream]] = {
+    "renamed to another": lambda s, _: s.rename({"id": "Customer"}),
+    "generated beside": lambda s, _: s.flat_map("explode(array(1))", "ID"),
+    "joined": lambda s, o: s.join(o.with_columns(ID="1"), on="customer"),
+    "joined by other names": lambda s, o: s.join(o.rename({"customer": "id"}), on={"customer": "id"}),
+    "set": lambda s, o: s.except_(o),
+    "union": lambda s, _: s.select("id", "at").union(s.select("ID", "amount")).filter("id > 1"),
+}
+WORDS = {
+    "renamed to another": "Rename: it renames a column to 'Customer', and its input already has a column 'Customer'",
+    "generated beside": "Flat Map: it adds a column 'ID', and its input already has a column 'ID'",
+    "joined": "Join: both sides of the join have columns called id",
+    "joined by other names": "Join: both sides of the join have columns called id",
+    "set": "Except: its inputs have different columns: only one has amount, at, id, name and unit price",
+    "union": "union: it is a union of streams with different columns: only one has amount and at",
+}
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_columns_that_do_not_go_together(name: str) -> None:
+    declared = Declared()
+    assert words(declared.judged(TOGETHER[name](declared.orders, declared.customers))) == [WORDS[name]]
+
+
+def test_columns_that_go_together_or_are_unknown() -> None:
+    declared, unknown = Declared(), Declared(schema=None)
+    orders, customers = declared.orders, declared.customers
+    fine = [
+        orders.rename({"id": "customer", "customer": "ID"}),
+        orders.join(customers, on="customer", how="left"),
+        orders.join(customers.with_columns(id="1"), on="customer", how="semi"),
+        orders.except_(orders.select("at", "ID", "amount", "customer", "unit price")),
+        orders.select("id", "at").union(orders.select("AT", "ID")).filter("id > 1"),
+        orders.union_by_name(customers, allow_missing_columns=True),
+    ]
+    assert declared.judged(*fine).problems == ()
+    others = [unknown.orders.except_(unknown.customers), unknown.orders.union(unknown.customers).filter("customer > 1")]
+    assert unknown.judged(*others).problems == ()
+
+
 def test_both_sides_of_a_join() -> None:
     declared = Declared()
-    by_key = declared.orders.join(declared.customers, on={"id": "no"}).name("by key")
+    by_key = declared.orders.join(declared.customers, on={"id": "no"}, how="semi").name("by key")
     by_condition = declared.orders.join(
-        declared.customers, condition="left.customer = right.custom AND amount > 5 AND nothing"
+        declared.customers, condition="left.customer = right.custom AND amount > 5 AND nothing", how="semi"
     ).name("by condition")
     found = declared.judged(by_key, by_condition)
     assert words(found) == [
@@ -124,7 +166,8 @@ def test_types_that_do_not_fit_are_found_where_they_are_known() -> None:
     declared = Declared()
     steps = declared.orders.with_columns(day="CAST(at AS DATE)", twice="amount * 2").name("steps")
     late = steps.filter("day > 5 AND twice > 5").name("late")
-    joined = late.join(declared.customers, condition="left.customer = right.customer AND right.name > left.day")
+    condition = "left.customer = right.customer AND right.name > left.day"
+    joined = late.join(declared.customers, condition=condition, how="semi")
     found = declared.judged(joined.name("joined"), steps.key_by("day").aggregate(total="sum(day)").name("total"))
     assert words(found) == [
         "late: 'day > 5': a comparison does not take DATE with INT",
@@ -139,13 +182,15 @@ def test_types_that_do_not_fit_are_found_where_they_are_known() -> None:
 def test_a_name_of_another_type_on_each_side_has_no_type() -> None:
     declared = Declared()
     other = declared.env.from_source(Csv("/in/other", schema="amount STRING, code INT"), "other")
-    both = declared.orders.join(other, condition="amount > 5 AND right.amount LIKE 'a%' AND NOT left.amount")
+    condition = "amount > 5 AND right.amount LIKE 'a%' AND NOT left.amount"
+    both = declared.orders.join(other, condition=condition, how="anti")
     assert words(declared.judged(both.name("both"))) == ["both: 'NOT left.amount': NOT does not take DECIMAL(9,2)"]
 
 
 def test_paired_columns_of_other_types_are_found() -> None:
     declared = Declared()
-    joined = declared.orders.join(declared.customers, on={"at": "customer", "id": "name"}).name("joined")
+    on = {"at": "customer", "id": "name"}
+    joined = declared.orders.join(declared.customers, on=on, how="semi").name("joined")
     assert words(declared.judged(joined)) == [
         "joined: 'left.at = right.customer': a comparison does not take TIMESTAMP with INT"
     ]

@@ -93,7 +93,6 @@ OTHERS: dict[str, Declare] = {
     "a name in a text": lambda stream: stream.key_by("day").aggregate(v="max(IDENTIFIER('am' || 'ount'))"),
     "a query": lambda stream: stream.key_by("day").aggregate(v="max((SELECT 1))"),
     "a variable": lambda stream: stream.key_by("day").aggregate(v="max(${x})"),
-    "a file's name": lambda stream: stream.key_by("day").aggregate(v="max(input_file_name())"),
     "a file's size": lambda stream: stream.key_by("day").aggregate(v="max(_metadata.file_size)"),
     "a staged result": lambda stream: totals(stream.stage("dear")),
     "what is pipelined": lambda stream: totals(stream.pipelined("small")),

@@ -1938,7 +1938,7 @@ FAULTS = (
         220,
         "a column names the file of the staging root that a row was read back from",
         ("RegionEvaluation.run", "_refuse_names_of_our_files(rows)", "pass"),
-        ("as_written", "return rows_of_plan(spark, project)", "return rows"),
+        ("without_files", "return rows_of_plan(spark, project)", "return rows"),
         found_by="spark/region/test_names_of_files.py::test_no_column_names_a_staged_file",
     ),
     _fault(

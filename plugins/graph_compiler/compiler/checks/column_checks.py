@@ -13,7 +13,7 @@ from graph_compiler.compiler.checks.named_columns import LEFT, RIGHT, NamedColum
 from graph_compiler.declaration.call_checks import located
 from graph_compiler.declaration.operators import IntervalJoin, Join, Operator, Sink
 from graph_compiler.declaration.operators.column_uses import HOW_TO_MAKE_TIMES, TIMES, ColumnUse
-from graph_compiler.declaration.operators.known_columns import Known, common, types_by_name
+from graph_compiler.declaration.operators.known_columns import Known, common, only_in_one, types_by_name
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.sql_types.inference import ColumnTypes, type_of_node, type_refusals
 from graph_compiler.declaration.sql_types.spark_functions import function_names, spark_function
@@ -110,7 +110,10 @@ def judge_columns(pipeline: Pipeline) -> ColumnVerdict:
         if not use.is_name
     ]
     return ColumnVerdict(
-        problems=tuple(located(operator, problem) for operator, found in looks for problem in found or ()),
+        problems=(
+            *(located(operator, problem) for operator, found in looks for problem in found or ()),
+            *_unions_of_others(pipeline, given),
+        ),
         checked=sum(found is not None for _, found in looks),
         unknown=sum(found is None for _, found in looks),
         typed=sum(type is not None for type in types),
@@ -136,6 +139,27 @@ def unknown_columns(operator: Operator, inputs: Sequence[Known]) -> Iterator[Seq
         yield _problems(use, inputs)
     if isinstance(operator, Join | IntervalJoin) and (found := list(_pairs_of_other_types(operator.on, inputs))):
         yield found
+    known = [each for each in inputs if each is not None]
+    if len(known) == len(inputs) and (wrong := list(operator.column_problems(known))):
+        yield wrong
+
+
+def _unions_of_others(pipeline: Pipeline, given: Mapping[int, Sequence[Known]]) -> Iterator[Problem]:
+    """Yield unions that are read, and whose streams do not have the same columns."""
+    read = {id for each in pipeline.transformations for id in each.inputs}
+    for each in pipeline.transformations:
+        if not isinstance(each, UnionTransformation) or each.id not in read:
+            continue
+        if None in given[each.id] or not given[each.id]:
+            continue
+        first, *others = ([column.name for column in known or ()] for known in given[each.id])
+        odd = next((odd for other in others if (odd := only_in_one(first, other))), None)
+        if odd:
+            yield problem_at(
+                each,
+                f"it is a union of streams with different columns: only one has {listing(odd)}",
+                hint="select the same columns from each, or union_by_name(…, allow_missing_columns=True)",
+            )
 
 
 def _pairs_of_other_types(on: Sequence[tuple[str, str]], inputs: Sequence[Known]) -> Iterator[Problem]:

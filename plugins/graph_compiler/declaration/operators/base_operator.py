@@ -10,7 +10,7 @@ from typing import ClassVar
 from graph_compiler.declaration.coordination import CoordinatorKind, InputSplitSource, MasterHook
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.operators.column_uses import ColumnUse
-from graph_compiler.declaration.operators.known_columns import Known
+from graph_compiler.declaration.operators.known_columns import Columns, Known
 from graph_compiler.errors import Problem
 from graph_compiler.extensions import Extensible
 
@@ -89,6 +89,10 @@ class Operator(Extensible):
     def columns_used(self) -> tuple[ColumnUse, ...]:
         """Return the columns of its inputs that it reads, by name or in an expression; it need not say all."""
         return ()
+
+    def column_problems(self, inputs: Sequence[Columns]) -> Iterator[Problem]:  # noqa: ARG002  # for those that have any
+        """Yield why it refuses the columns of its inputs, all of which are known; what it reads is `columns_used`."""
+        yield from ()
 
     def expressions(self) -> tuple[str, ...]:
         """Return its SQL texts, in which Jinja is refused and `:name` is a parameter."""

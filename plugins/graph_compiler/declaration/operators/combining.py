@@ -10,11 +10,11 @@ from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.column_uses import ColumnUse, computed, named, time_named
-from graph_compiler.declaration.operators.known_columns import Known, common, joined
+from graph_compiler.declaration.operators.known_columns import Columns, Known, common, joined, only_in_one
 from graph_compiler.declaration.sql_text import Token, name_at, query_problem, tokens_of
 from graph_compiler.declaration.windows import CALENDAR, wrong_interval
 from graph_compiler.errors import Problem
-from graph_compiler.identifiers import did_you_mean
+from graph_compiler.identifiers import did_you_mean, listing
 
 
 class JoinType(StrEnum):
@@ -70,6 +70,9 @@ class Join(Operator):
         """Return the paired columns, and its condition over both inputs."""
         return (*_pairs(self.on), *computed(self.expressions(), inputs=(0, 1), is_condition=True))
 
+    def column_problems(self, inputs: Sequence[Columns]) -> Iterator[Problem]:
+        return _on_both_sides(self.on, self.how, inputs)
+
     def expressions(self) -> tuple[str, ...]:
         return () if self.condition is None else (self.condition,)
 
@@ -110,10 +113,26 @@ class IntervalJoin(Operator):
     def columns_used(self) -> tuple[ColumnUse, ...]:
         return (*_pairs(self.on), time_named(self.left_time), time_named(self.right_time, 1))
 
+    def column_problems(self, inputs: Sequence[Columns]) -> Iterator[Problem]:
+        return _on_both_sides(self.on, JoinType.INNER, inputs)
+
     def problems(self) -> Iterator[Problem]:
         for name, text in (("lower", self.lower), ("upper", self.upper)):
             if allowed := wrong_interval(text, CALENDAR):
                 yield Problem(message=f"its {name} bound is {text!r}", allowed=allowed)
+
+
+def _on_both_sides(on: Sequence[tuple[str, str]], how: JoinType, inputs: Sequence[Columns]) -> Iterator[Problem]:
+    """Yield columns that the result of a join would have twice."""
+    if how in (JoinType.SEMI, JoinType.ANTI):
+        return
+    shared = {one.lower() for one, other in on if one.lower() == other.lower()}
+    left, right = ({each.name.lower(): each.name for each in side} for side in inputs)
+    if both := [name for key, name in left.items() if key in right and key not in shared]:
+        yield Problem(
+            message=f"both sides of the join have columns called {listing(both)}",
+            hint=f'rename one: rename({{"{both[0]}": "{both[0]}_2"}}), or join on it too',
+        )
 
 
 def _pairs(on: Sequence[tuple[str, str]]) -> tuple[ColumnUse, ...]:
@@ -139,6 +158,11 @@ class SetOperator(Operator):
 
     def columns_after(self, inputs: Sequence[Known]) -> Known:
         return common(inputs)
+
+    def column_problems(self, inputs: Sequence[Columns]) -> Iterator[Problem]:
+        left, right = ([each.name for each in side] for side in inputs)
+        if odd := only_in_one(left, right):
+            yield Problem(message=f"its inputs have different columns: only one has {listing(odd)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,6 +135,24 @@ def _split(tokens: Sequence[Token]) -> list[list[Token]]:
     return parts
 
 
+def only_in_one(one: Iterable[str], other: Iterable[str]) -> list[str]:
+    """Return the names that only one of two inputs has, sorted; names ignore case."""
+    first, second = ({name.lower(): name for name in names} for names in (one, other))
+    return sorted((first | second)[name] for name in first.keys() ^ second.keys())
+
+
+def names_that_are_there(known: Iterable[str], new: Iterable[str], verb: str) -> Iterator[Problem]:
+    """Yield a problem for the first name that an operator adds and its input has already; names ignore case."""
+    there = {name.lower() for name in known}
+    for name in new:
+        if name.lower() in there:
+            yield Problem(
+                message=f"it {verb} '{name}', and its input already has a column '{name}'",
+                hint=f'choose another name, or drop("{name}") first',
+            )
+            return
+
+
 def names_twice(names: Sequence[str]) -> Iterator[Problem]:
     """Yield a problem for each name that equals an earlier one; as in Spark, case is ignored."""
     seen: set[str] = set()

@@ -10,7 +10,14 @@ from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.operators.column_uses import ColumnUse, computed, named
-from graph_compiler.declaration.operators.known_columns import Known, KnownColumn, named_columns, names_twice
+from graph_compiler.declaration.operators.known_columns import (
+    Columns,
+    Known,
+    KnownColumn,
+    named_columns,
+    names_that_are_there,
+    names_twice,
+)
 from graph_compiler.declaration.sql_text import name_at, tokens_of
 from graph_compiler.declaration.sql_types.spark_types import has_length, longest_text, type_of_cast
 from graph_compiler.declaration.windows import duration_of, wrong_interval
@@ -175,6 +182,12 @@ class Rename(Operator):
     def columns_used(self) -> tuple[ColumnUse, ...]:
         return named(old for old, _ in self.names)
 
+    def column_problems(self, inputs: Sequence[Columns]) -> Iterator[Problem]:
+        """Yield a new name that another column has."""
+        old = {name.lower() for name, _ in self.names}
+        kept = [each.name for each in inputs[0] if each.name.lower() not in old]
+        yield from names_that_are_there(kept, [new for _, new in self.names], "renames a column to")
+
     def keeps_column(self, name: str) -> bool:
         """Whether neither an old nor a new name is that of the column."""
         return name.lower() not in {one.lower() for pair in self.names for one in pair}
@@ -247,6 +260,9 @@ class FlatMap(Operator):
 
     def columns_used(self) -> tuple[ColumnUse, ...]:
         return computed([self.generator])
+
+    def column_problems(self, inputs: Sequence[Columns]) -> Iterator[Problem]:
+        yield from names_that_are_there([each.name for each in inputs[0]], self.columns, "adds a column")
 
     def expressions(self) -> tuple[str, ...]:
         return (self.generator,)

@@ -65,12 +65,6 @@ def has_column(rows: DataFrame, name: str) -> bool:
     return name.lower() in (column.lower() for column in rows.columns)
 
 
-def only_in_one(one: Iterable[str], other: Iterable[str]) -> list[str]:
-    """Return the names that only one of two inputs has, sorted; names ignore case."""
-    first, second = ({name.lower(): name for name in names} for names in (one, other))
-    return sorted((first | second)[name] for name in first.keys() ^ second.keys())
-
-
 def require_time(rows: DataFrame, name: str, where: str) -> None:
     """Raise ColumnsError unless a column is there, and is a time: with a text, Spark would compare texts."""
     require_columns(rows, (name,), where)

@@ -19,6 +19,7 @@ from graph_compiler.declaration.operators import (
     Sql,
     UnionByName,
 )
+from graph_compiler.declaration.operators.known_columns import only_in_one
 from graph_compiler.identifiers import listing, quoted
 from graph_compiler.spark_runtime.columns.alignment import align, by_name, united, with_all_fields
 from graph_compiler.spark_runtime.columns.schema_change import find_changes
@@ -26,7 +27,6 @@ from graph_compiler.spark_runtime.operators.columns import (
     ColumnsError,
     event_times,
     has_column,
-    only_in_one,
     require_columns,
     require_common_types,
     require_comparable,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from pyspark.sql import DataFrame
-from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.types import DataType, DateType, StructField, StructType, TimestampNTZType, TimestampType
 
 from graph_compiler.declaration.functions import FunctionRef
@@ -27,6 +26,7 @@ from graph_compiler.spark_runtime.operators.keyed_process import TIME, ProcessPl
 from graph_compiler.spark_runtime.operators.pandas_frames import exact, without_long_intervals
 from graph_compiler.spark_runtime.operators.scope import Scope, all_outputs, main_output
 from graph_compiler.spark_runtime.operators.state_values import KEY_TYPES, VALUE_TYPES, is_key_type, is_value_type
+from graph_compiler.spark_runtime.spark_internals.columns_by_name import found_by_name
 
 
 @main_output.register
@@ -38,17 +38,17 @@ def _(operator: Transform, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 def _(operator: MapPartitions, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     if operator.batches is Batches.ARROW:
         named = with_named_columns(operator.load(scope.parameters), operator.schema)
-        return _found_by_name(inputs[0]).mapInArrow(named, operator.schema)
+        return found_by_name(inputs[0]).mapInArrow(named, operator.schema)
     rows = without_long_intervals(inputs[0], str(operator.function), scope)
     function, schema = _over_pandas(operator, rows, scope)
-    return _found_by_name(rows).mapInPandas(function, schema)  # type: ignore[arg-type]  # Spark checks what it gives
+    return found_by_name(rows).mapInPandas(function, schema)  # type: ignore[arg-type]  # Spark checks what it gives
 
 
 @main_output.register
 def _(operator: ApplyInPandas, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     rows = without_long_intervals(inputs[0], str(operator.function), scope)
     function, schema = _over_pandas(operator, rows, scope)
-    grouped = _found_by_name(rows).groupBy(*map(quoted, operator.keys))
+    grouped = found_by_name(rows).groupBy(*map(quoted, operator.keys))
     return grouped.applyInPandas(function, schema)  # type: ignore[arg-type]  # as above
 
 
@@ -64,14 +64,14 @@ def _(operator: KeyedProcess, inputs: list[DataFrame], scope: Scope) -> DataFram
     prepared = rows.selectExpr("*", *keys, f"{time} AS {TIME}")
     if not rows.isStreaming:
         by_key = prepared.repartition(*plan.key_columns).sortWithinPartitions(*plan.key_columns, TIME)
-        return _found_by_name(by_key).mapInArrow(in_batches(plan), plan.result)
+        return found_by_name(by_key).mapInArrow(in_batches(plan), plan.result)
     if operator.time is not None and operator.time.lower() not in event_times(rows):
         raise ColumnsError(
             f"'{operator.time}' is not the event time any more, and no timer would fire",
             "keep the column of assign_timestamps_and_watermarks(…) as it is, or call it just before",
         )
     mode = "EventTime" if plan.has_time else "ProcessingTime" if operator.has_time_to_live else "None"
-    in_groups = _found_by_name(prepared).groupBy(*plan.key_columns)
+    in_groups = found_by_name(prepared).groupBy(*plan.key_columns)
     return in_groups.transformWithState(SparkProcess(plan), plan.result, "Append", mode)
 
 
@@ -140,21 +140,6 @@ def _(operator: Iterate, inputs: list[DataFrame], scope: Scope) -> DataFrame:
         if operator.until is not None and _holds(operator.until, state, scope):
             break
     return state
-
-
-class _QuotedNames(ClassicDataFrame):
-    """Rows whose columns PySpark finds by `self[name]` for each of `columns`, whatever their names are."""
-
-    @property
-    def columns(self) -> list[str]:
-        """The names, in quotes where a name alone would be a path."""
-        return [quoted(name) if "." in name or "`" in name else name for name in super().columns]
-
-
-def _found_by_name(rows: DataFrame) -> DataFrame:
-    """Return rows that PySpark gives to a function with all their columns: it looks each up by its name."""
-    is_path = any("." in name or "`" in name for name in rows.columns)
-    return _QuotedNames(rows._jdf, rows.sparkSession) if is_path else rows
 
 
 def _over_pandas(

@@ -45,7 +45,7 @@ from graph_compiler.spark_runtime.results.data_files import write_result, writte
 from graph_compiler.spark_runtime.results.pinned_settings import WRITE_SESSION, pinned
 from graph_compiler.spark_runtime.results.reading import read_staged_files
 from graph_compiler.spark_runtime.results.row_checksum import ObservedChecksum
-from graph_compiler.spark_runtime.spark_internals.exact_schemas import as_written
+from graph_compiler.spark_runtime.spark_internals.exact_schemas import without_files
 from graph_compiler.staging.results.manifest_log import DamagedResult, ManifestLog, find_damage, record_damage
 from graph_compiler.staging.results.release import find_release
 from graph_compiler.staging.store.staging_store import StagingStore, StoredFile
@@ -193,10 +193,10 @@ class StagingArea:
         self.read_manifests[manifest.location] = manifest
         schema = _schema(manifest)
         if partitions is not None:
-            return as_written(read_pointwise(self.spark, manifest, schema, partitions))
+            return without_files(read_pointwise(self.spark, manifest, schema, partitions))
         if not manifest.files:
-            return as_written(self.spark.createDataFrame([], schema))
-        return as_written(read_staged_files(self.spark, manifest, schema, manifest.files))
+            return without_files(self.spark.createDataFrame([], schema))
+        return without_files(read_staged_files(self.spark, manifest, schema, manifest.files))
 
     def as_lost(self, error: BaseException) -> BaseException:
         """Return a failure as the loss of its input if that is damaged, and record this for the next attempt."""

@@ -62,7 +62,7 @@ def with_not_null(rows: DataFrame, schema: StructType) -> DataFrame:
     return rows_of_plan(spark, project(scala_sequence(spark, columns), plan))
 
 
-def as_written(rows: DataFrame) -> DataFrame:
+def without_files(rows: DataFrame) -> DataFrame:
     """Return rows of our own files without what Spark adds to those of a file: `_metadata` would name our file.
 
     `Project.hiddenOutputTag`: 4.3.
@@ -99,7 +99,7 @@ def _named_files(expressions: list[Any]) -> Iterator[str]:
 
 
 def _is_over_ours(spark: SparkSession, plan: Any) -> bool:
-    """Whether a plan reads rows that `as_written` returned."""
+    """Whether a plan reads rows that `without_files` returned."""
     tag = java_class(spark, f"{_SQL}.catalyst.plans.logical.Project").hiddenOutputTag()
     waiting = [plan]
     while waiting:
