@@ -1955,4 +1955,27 @@ FAULTS = (
             f"{KEPT}::test_a_task_that_is_cleared_after_it_succeeded_computes_all_again_though_a_report_was_added"
         ),
     ),
+    _fault(
+        214,
+        "a changed filter behind windows finds a state without the keys that nothing has read",
+        ("RegionEvaluation._is_fixed", "return output[0] in self.whole and output[1] is None", "return False"),
+        found_by=("spark/streams/test_whole_states.py::test_what_is_behind_a_state_does_not_change_what_is_kept"),
+    ),
+    _fault(
+        215,
+        "a batch is published with rows of a bounded source whose files have changed meanwhile",
+        ("_Stream._run_region", "self.run.evaluation.check_sources()", "pass"),
+        found_by=(
+            "spark/streams/test_rows_of_batches.py::"
+            "test_files_of_a_bounded_source_that_change_between_batches_are_noticed"
+        ),
+    ),
+    _fault(
+        216,
+        "a state that an earlier version has kept in part is continued as if it were whole",
+        ("KeptState.was_kept_in_part", "self.is_whole and not before.is_whole", "False"),
+        found_by=(
+            "staging/streams/test_checkpoints.py::test_a_state_that_an_earlier_version_has_kept_in_part_is_refused"
+        ),
+    ),
 )

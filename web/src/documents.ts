@@ -545,7 +545,7 @@ export interface OperatorState {
 }
 
 /** What becomes of the state of an operator if another query continues its checkpoint. */
-export type StateFate = 'KEPT' | 'MOVED' | 'CHANGED' | 'OTHER_VALUES' | 'DROPPED' | 'NEW'
+export type StateFate = 'KEPT' | 'MOVED' | 'CHANGED' | 'OTHER_VALUES' | 'PARTIAL' | 'DROPPED' | 'NEW'
 
 /** One committed epoch of a result. `rows_are_shown`: whether this user may see its rows. */
 export interface StagedResult {

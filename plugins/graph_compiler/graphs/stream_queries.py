@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
+from itertools import takewhile
 
 from graph_compiler.declaration.connectors import SinkMode
 from graph_compiler.declaration.operators import (
@@ -25,12 +26,14 @@ from graph_compiler.declaration.operators import (
     OnViolation,
     Operator,
     Rename,
+    Select,
     Sink,
     Source,
     TimestampsAndWatermarks,
     WindowAggregate,
 )
 from graph_compiler.declaration.operators.rows import ColumnOperator
+from graph_compiler.declaration.row_order import columns_of
 from graph_compiler.declaration.windows import EventTimeSessionWindows, wrong_interval
 from graph_compiler.errors import Problem
 from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
@@ -331,6 +334,8 @@ class StreamQueries:
                 allowed="mode='merge', with the keys of the aggregate",
                 hint="windows of event time emit each key once: key_by(…).window(TumblingEventTimeWindows(…))",
             )
+        elif sink.mode is SinkMode.MERGE:
+            yield from self._merge_problems(node, sink)
         if "{{" in (place := sink.connector.place or "") or "{%" in place:
             yield _at(
                 node,
@@ -339,6 +344,43 @@ class StreamQueries:
             )
         if sink.partitions:
             yield _at(node, "it has partitions, which are those of a run", allowed="partition_by alone")
+
+    def _merge_problems(self, node: StreamNode, sink: Sink) -> Iterator[Problem]:
+        """Yield keys of a sink that several keys of a total share: which of its rows stays would depend on batches."""
+        total = self._aggregate_before(node.id)
+        if total is None or not isinstance(total.operator, Aggregate) or not sink.keys:
+            return
+        behind = [each.operator for each in takewhile(lambda each: each is not total, self.before(node.id))]
+        merged, keys = {key.lower() for key in sink.keys}, total.operator.keys
+        missing = [key for key in keys if merged.isdisjoint(_made_of(key, reversed(behind)))]
+        if missing:
+            yield _at(
+                node,
+                f"it merges by {', '.join(sink.keys)}, and '{total.declared_name}' has rows by {', '.join(keys)}: "
+                f"of those that differ in {', '.join(missing)} only, one would stay, which depends on the batches",
+                allowed="mode='merge', with all keys of the aggregate",
+                hint=f"keys=[{', '.join(map(repr, keys))}], if the sink has these columns; or other keys before the "
+                "aggregate",
+            )
+
+
+def _made_of(key: str, operators: Iterable[Operator]) -> set[str]:
+    """Return the columns behind operators that may have a key's values, in lower case: more than have, never fewer."""
+    names = {key.lower()}
+    for operator in operators:
+        if isinstance(operator, ColumnOperator):
+            new = {name.lower() for name, _ in operator.columns}
+            kept = set() if isinstance(operator, Select) else names - new
+            for name, expression in operator.columns:  # which may use those before it
+                if not (names | kept).isdisjoint(each.lower() for each in columns_of(expression)):
+                    kept.add(name.lower())
+            names = kept
+        elif isinstance(operator, Rename):
+            renamed = {old.lower(): name.lower() for old, name in operator.names}
+            names = {renamed.get(name, name) for name in names}
+        elif isinstance(operator, Drop):
+            names -= {name.lower() for name in operator.columns}
+    return names
 
 
 def _has_sides(operator: Operator) -> bool:

@@ -103,6 +103,17 @@ def test_what_would_continue_with_wrong_numbers_is_refused(tmp_path: Path, query
     assert opened(tmp_path, execution="e3").stream_id == first.stream_id
 
 
+def test_a_state_that_an_earlier_version_has_kept_in_part_is_refused(tmp_path: Path) -> None:
+    whole = replace(QUERY, state=(replace(state("count"), is_whole=True),))
+    begun(tmp_path)
+    with pytest.raises(CheckpointError, match="kept the state of 'count' without what nothing read") as refused:
+        opened(tmp_path, whole, "e2")
+    assert "`graph-compiler streams reset shop a`" in str(refused.value)
+    assert "put back what was declared" not in str(refused.value)
+    begun(tmp_path / "new", whole)
+    opened(tmp_path / "new", whole, "e2")
+
+
 KEEPS = (OperatorId("count"), OperatorId("sum"))
 NUMBERED = replace(QUERY, state=(state("count"), state("sum")), reads=("a", "b"), keeps=KEEPS)
 

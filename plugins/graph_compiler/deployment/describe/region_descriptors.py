@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from graph_compiler.declaration.connectors.file_uris import staging_place
-from graph_compiler.declaration.operators import Sink, Source, WindowAggregate
+from graph_compiler.declaration.operators import Aggregate, IntervalJoin, Sink, Source, WindowAggregate
 from graph_compiler.declaration.parameters.parameter import RUN_DATE
 from graph_compiler.declaration.retention import Retention
 from graph_compiler.declaration.row_order import row_orders
@@ -43,6 +43,8 @@ from graph_compiler.graphs.topology import post_order
 from graph_compiler.identifiers import IntermediateDataSetId, JobEdgeId, JobVertexId, OperatorId, RegionId, TaskName
 from graph_compiler.options.model import PipelineOptions
 
+_WHOLE = (Aggregate, WindowAggregate, IntervalJoin)
+"""Operators whose state Spark would keep in part, by what is read behind them; for others it keeps keys, or all."""
 Output = tuple[int, str | None]
 """A node and the tag of its output, None for the main one."""
 
@@ -368,6 +370,7 @@ def _stream_query(node_ids: Set[int], region: RegionDescriptor, facts: _Facts) -
                 name=each.declared_name,
                 fingerprint=facts.fingerprints[each.id],
                 parameters=_parameters((each, *queries.before(each.id))),
+                is_whole=isinstance(each.operator, _WHOLE),
             )
             for each in stateful
         ),

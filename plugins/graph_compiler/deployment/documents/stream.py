@@ -30,7 +30,8 @@ class KeptState:
     """An operator for which Spark keeps state. `fingerprint` is a digest of it and of all that comes before.
 
     `parameters` are those that are bound in either, but the date of the run; `values` is a digest of the values that
-    they have in a run, None if it is not known.
+    they have in a run, None if it is not known. `is_whole`: Spark keeps all that the operator computes with, whatever
+    reads it. In a record of an earlier version it is False: rows and columns that nothing has read may be missing.
     """
 
     operator_id: OperatorId
@@ -38,6 +39,7 @@ class KeptState:
     fingerprint: str
     parameters: tuple[str, ...] = field(default=(), metadata={UNSAID: True})
     values: str | None = field(default=None, metadata={UNSAID: True})
+    is_whole: bool = field(default=False, metadata={UNSAID: True})
 
     def bound(self, values: Mapping[str, ParameterValue]) -> KeptState:
         """Return it with the values of a run."""
@@ -48,6 +50,10 @@ class KeptState:
     def has_other_values(self, other: KeptState) -> bool:
         """Whether a parameter has another value in another state, as far as both are known."""
         return are_known_to_differ(self.values, other.values)
+
+    def was_kept_in_part(self, before: KeptState) -> bool:
+        """Whether rows and columns may be missing in the state that a stream has of it."""
+        return self.is_whole and not before.is_whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +92,8 @@ class StateFate(StrEnum):
     """The operator, or something before it, computes something different."""
     OTHER_VALUES = "OTHER_VALUES"
     """A parameter in the operator, or before it, has another value in this run."""
+    PARTIAL = "PARTIAL"
+    """An earlier version has kept it, without what nothing has read."""
     DROPPED = "DROPPED"
     NEW = "NEW"
 
@@ -102,7 +110,7 @@ class Continuation(StrEnum):
     REFUSED = "REFUSED"
 
 
-_LOST = frozenset({StateFate.CHANGED, StateFate.OTHER_VALUES, StateFate.NEW})
+_LOST = frozenset({StateFate.CHANGED, StateFate.OTHER_VALUES, StateFate.PARTIAL, StateFate.NEW})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +149,8 @@ class QueryChange:
                 return StateFate.CHANGED
             if each.has_other_values(old[each.operator_id]):
                 return StateFate.OTHER_VALUES
+            if each.was_kept_in_part(old[each.operator_id]):
+                return StateFate.PARTIAL
             is_same = places(before.keeps, each.operator_id) == places(now.keeps, each.operator_id)
             return StateFate.KEPT if is_same or before.keeps is None else StateFate.MOVED
 
@@ -186,6 +196,8 @@ class QueryChange:
             return f"{listing(map(shown, changed))} has changed, or something before it"
         if computed := self.names(StateFate.OTHER_VALUES):
             return f"a parameter in {listing(map(shown, computed))}, or before it, has another value"
+        if partial := self.names(StateFate.PARTIAL):
+            return f"an earlier version has kept the state of {listing(map(shown, partial))} without what nothing read"
         return None
 
     def why_other_places(self) -> str | None:

@@ -45,6 +45,7 @@ _FATE_WORDS = {
     StateFate.MOVED: "its state is kept, at another place",
     StateFate.CHANGED: "its state does not fit any more",
     StateFate.OTHER_VALUES: "its state is that of other values of parameters",
+    StateFate.PARTIAL: "its state was kept by an earlier version, without what nothing read",
     StateFate.DROPPED: "its state is dropped",
     StateFate.NEW: "it has no state yet, and cannot begin one in this stream",
 }

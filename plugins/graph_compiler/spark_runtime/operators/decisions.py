@@ -31,6 +31,7 @@ from pyspark.sql.types import (
 )
 
 from graph_compiler.identifiers import quoted
+from graph_compiler.spark_runtime.operators.columns import event_times
 from graph_compiler.spark_runtime.operators.scope import Scope
 from graph_compiler.spark_runtime.spark_internals.compared_keys import compared_types
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import PlanLeaf, plan_leaves
@@ -94,6 +95,14 @@ def kept_rows(decided: DataFrame, negation: str = "") -> DataFrame:
 def compares_equal_keys(rows: DataFrame) -> bool:
     """Whether the operator that made these rows compares them by keys that may be equal and not identical."""
     return not all(map(equals_are_identical, compared_types(rows)))
+
+
+def may_pass_watermark(rows: DataFrame) -> bool:
+    """Whether Spark would move a condition on these rows of a stream before their watermark, which then lacks rows.
+
+    It would move a constant one below a join of two streams, too, whose state then lacks rows.
+    """
+    return rows.isStreaming and bool(event_times(rows))
 
 
 def fix_columns(rows: DataFrame) -> DataFrame:

@@ -27,7 +27,13 @@ from graph_compiler.identifiers import counted, quoted
 from graph_compiler.spark_runtime.columns.strict_values import sql_literal
 from graph_compiler.spark_runtime.connectors.source import MISFIT, REJECTS
 from graph_compiler.spark_runtime.operators.columns import require_columns, require_new_columns
-from graph_compiler.spark_runtime.operators.decisions import DECIDED, fix_decision, kept_rows, must_decide_once
+from graph_compiler.spark_runtime.operators.decisions import (
+    DECIDED,
+    fix_decision,
+    kept_rows,
+    may_pass_watermark,
+    must_decide_once,
+)
 from graph_compiler.spark_runtime.operators.scope import Scope, all_outputs, listed, main_output
 from graph_compiler.spark_runtime.spark_internals.parsed_queries import require_expression, require_type
 
@@ -42,7 +48,10 @@ def _(operator: Source | PreviousVersion, inputs: list[DataFrame], scope: Scope)
 
 @main_output.register
 def _(operator: Filter, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    return scope.select("*", inputs[0], f"WHERE {scope.expression(operator.condition)}")
+    condition, rows = scope.expression(operator.condition), inputs[0]
+    if may_pass_watermark(rows):
+        return kept_rows(fix_decision(_decided(condition, rows, scope), scope))
+    return scope.select("*", rows, f"WHERE {condition}")
 
 
 @main_output.register
@@ -143,9 +152,13 @@ def _(operator: Filter, inputs: list[DataFrame], scope: Scope) -> dict[str | Non
     varies = scope.varies(kept)
     if not varies and not must_decide_once(rows):  # two conditions, which Spark can move
         return {None: kept, operator.rejects: scope.select("*", rows, f"WHERE NOT coalesce({condition}, false)")}
-    decided = scope.select(f"*, coalesce({condition}, false) AS {DECIDED}", rows)
+    decided = _decided(condition, rows, scope)
     fixed = scope.materialize("decided", decided) if varies else fix_decision(decided, scope)
     return {None: kept_rows(fixed), operator.rejects: kept_rows(fixed, "NOT")}
+
+
+def _decided(condition: str, rows: DataFrame, scope: Scope) -> DataFrame:
+    return scope.select(f"*, coalesce({condition}, false) AS {DECIDED}", rows)
 
 
 @main_output.register

@@ -97,6 +97,8 @@ class RegionEvaluation:
     is_dry: bool = False
     passed: Column | None = None
     """The time that the watermark of a stream has passed."""
+    whole: Set[int] = frozenset()
+    """Operators of a stream whose state must not depend on what reads them."""
     outputs: dict[Output, DataFrame] = field(default_factory=dict)
     variations: Variations = field(default_factory=Variations)
     listings: list[tuple[OperatorDescriptor, ListedFiles]] = field(default_factory=list)
@@ -348,11 +350,17 @@ class RegionEvaluation:
             self._whole[output] = rows
             rows = self.materialize(operator, "shared-main", columns, operator.settings.parallelism)
             self._settle(output)
-        elif output in self._compared and self.is_shared(output) and output not in self._results:
+        elif self._is_fixed(output):
             rows = fix_columns(rows)
             self._compared.discard(output)
         self.outputs[output] = rows
         self.on_output(rows, output)
+
+    def _is_fixed(self, output: Output) -> bool:
+        """Whether no reader may move a condition below an output; for a state, nor leave out its columns."""
+        if output in self._compared and self.is_shared(output) and output not in self._results:
+            return True
+        return output[0] in self.whole and output[1] is None
 
     def _columns_to_share(self, operator: OperatorDescriptor, output: Output, rows: DataFrame) -> DataFrame | None:
         """Return the columns that several reports read, to be staged once for them; None if each computes them."""

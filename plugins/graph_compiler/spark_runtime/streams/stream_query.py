@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, struct
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.types import StructType
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector
@@ -58,6 +59,7 @@ from graph_compiler.spark_runtime.region.seams import PRODUCTION, Seams
 from graph_compiler.spark_runtime.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
+from graph_compiler.spark_runtime.spark_internals.exact_schemas import with_not_null
 from graph_compiler.spark_runtime.spark_internals.java import ChangingNumber, lit
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import StreamLeaf, is_same_object, stream_leaves
 from graph_compiler.spark_runtime.streams.batch_inputs import BatchInputs, StreamSources
@@ -342,9 +344,13 @@ class _Stream:
         own = ((id, source.leaf) for id, source in sources.items())
         return next(id for id, one in own if one and is_same_object(self.spark, one.relation, leaf.relation))
 
+    def _outputs_read(self) -> list[DataFrame]:
+        """Return the outputs that the sources of a batch have, in their order."""
+        return [self.run.evaluation.outputs[_output(source)] for source in _sources(self._region)]
+
     def _rows_of_all(self) -> DataFrame:
         """Return the rows of all outputs that sinks read, each in a column of its own if there are several."""
-        rows = [self.run.evaluation.outputs[_output(source)] for source in _sources(self._region)]
+        rows = self._outputs_read()
         if len(rows) == 1:
             return rows[0]
         parts = [
@@ -425,6 +431,7 @@ class _Stream:
         def look(run: RegionRun) -> None:
             self.seams.looks(run)
             inputs.check_unchanged()
+            self.run.evaluation.check_sources()  # those that end: the region of a batch has only its rows
             self.checkpoint.check()
 
         session = rows.sparkSession
@@ -436,7 +443,7 @@ class _Stream:
             metrics,
             replace(
                 self.seams,
-                given=_given(self._region, rows),
+                given=_given(self._region, rows, [each.schema for each in self._outputs_read()]),
                 looks=look,
                 batch=self.checkpoint.batch(number),
                 check_turn=self.checkpoint.check,
@@ -495,14 +502,15 @@ def _output(source: OperatorDescriptor) -> NodeOutput:
     return connector.node_id, connector.tag
 
 
-def _given(region: RegionDescriptor, rows: DataFrame) -> Mapping[int, DataFrame]:
-    """Return the rows of each source of a batch, by its node."""
+def _given(region: RegionDescriptor, rows: DataFrame, schemas: Sequence[StructType]) -> Mapping[int, DataFrame]:
+    """Return the rows of each source of a batch, by its node; a row has NULL in place of those of other sources."""
     sources = _sources(region)
     if len(sources) == 1:
         return {sources[0].node_id: rows}
+    own = (rows.where(col(_NUMBER) == number).select(f"{_ROW}{number}.*") for number in range(len(sources)))
     return {
-        source.node_id: rows.where(col(_NUMBER) == number).select(f"{_ROW}{number}.*")
-        for number, source in enumerate(sources)
+        source.node_id: each if all(field.nullable for field in schema) else with_not_null(each, schema)
+        for source, each, schema in zip(sources, own, schemas, strict=True)
     }
 
 
@@ -555,6 +563,8 @@ def _evaluation(
             "computes them for each\n  allowed: on a stream, operators with the same result each time, or one reader"
         )
 
+    states = task.region.stream.state if task.region.stream else ()
+    whole = {each.operator_id for each in states if each.is_whole}
     return RegionEvaluation(
         region=task.region,
         spark=spark,
@@ -566,6 +576,7 @@ def _evaluation(
         stop_clock=lambda _operator, rows: rows,  # Spark's own is that of the batch, also when it is repeated
         contracts=[],
         passed=None if passed is None else passed.column,
+        whole=frozenset(each.node_id for each in task.region.operators if each.operator_id in whole),
     )
 
 

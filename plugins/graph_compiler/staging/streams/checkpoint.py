@@ -24,6 +24,7 @@ from graph_compiler.deployment.documents.stream import (
     QueryRecord,
     Savepoint,
     SavepointRestoreSettings,
+    StateFate,
     StreamOfSource,
     StreamOrigin,
     StreamQuery,
@@ -346,10 +347,11 @@ def _refuse_other(before: StreamQuery, now: StreamQuery, owner: str) -> None:
             f"  hint: put back what was declared; or let the stream continue from a copy: {copied}"
         )
     drops = f"continue without it: {copied}; or " if allowing else ""
+    back = "" if change.names(StateFate.PARTIAL) else "put back what was declared; or "
     raise CheckpointError(
         f"{change.why_other_state()}, and the checkpoint has its state: it would be continued with wrong numbers\n"
         "  allowed: changes behind what keeps state; another pipeline name, or other uids, for another stream\n"
-        f"  hint: put back what was declared; or {drops}{hint}"
+        f"  hint: {back}{drops}{hint}"
     )
 
 
