@@ -69,9 +69,11 @@ def test_the_policy_counts_the_failures_of_earlier_tries(tmp_path: Path) -> None
         type="failure-rate", failure_rate__max_failures_per_interval="2", failure_rate__failure_rate_interval="1 h"
     )
     task._settings = task._settings.model_copy(update={"staging_root": str(tmp_path)})
-    context: Any = {"ti": SimpleNamespace(dag_id="p", task_id=task.task_id, map_index=-1, run_id="run", id="e2")}
+    instance = instance_of(task, try_number=1)
+    context: Any = {"ti": instance}
 
     def decide() -> str:
+        instance.try_number += 1
         return str(task.retry_policy.evaluate(ValueError(), 1, 9, context).action.value)
 
     assert decide() == "retry"
@@ -84,6 +86,33 @@ def test_the_policy_counts_the_failures_of_earlier_tries(tmp_path: Path) -> None
     for folder in tmp_path.rglob("descriptor.json"):
         os.utime(folder, (0, 0))
     assert decide() == "retry"
+
+
+@needs_policies
+def test_what_failed_before_a_task_was_cleared_does_not_count(tmp_path: Path) -> None:
+    """Airflow then adds the task's retries to the tries so far."""
+    task = task_of(type="exponential-delay", exponential_delay__attempts_before_reset_backoff="2")
+    task._settings = task._settings.model_copy(update={"staging_root": str(tmp_path)})
+    for number in range(3):
+        leave_execution(tmp_path, f"e{number}")
+
+    def decision(try_number: int, cleared_after: int) -> str:
+        instance = instance_of(task, try_number=try_number)
+        instance.max_tries += cleared_after
+        return str(task.retry_policy.evaluate(ValueError(), try_number, 9, {"ti": instance}).action.value)
+
+    assert decision(4, cleared_after=0) == "fail"
+    assert decision(4, cleared_after=3) == "retry"
+    assert decision(6, cleared_after=3) == "fail"
+    task.retries = 1_000_009  # changed since: it is unknown after which try it was cleared
+    assert decision(4, cleared_after=-9) == "fail"
+
+
+def instance_of(task: Any, *, try_number: int) -> Any:
+    return SimpleNamespace(
+        dag_id="p", task_id=task.task_id, map_index=-1, run_id="run", id="e9", task=task,
+        try_number=try_number, max_tries=task.retries,
+    )  # fmt: skip
 
 
 def leave_execution(root: Path, execution_id: str) -> None:

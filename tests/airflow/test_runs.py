@@ -88,6 +88,18 @@ def test_a_schedule_keeps_its_time_zone(start: date | None, given: dict[str, Any
     assert stored["timezone"] == "Europe/Vienna"
 
 
+@pytest.mark.parametrize("intervals", ["True", "False"])
+def test_a_cron_has_the_data_intervals_that_airflow_is_set_to(intervals: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW__SCHEDULER__CREATE_CRON_DATA_INTERVALS", intervals)
+    schedules = [
+        Schedule(cron="0 6 * * *", timezone=zone, start=start)
+        for zone in ("UTC", "Europe/Vienna")
+        for start in (None, date(2026, 1, 1))
+    ]
+    kinds = {type(build(environment(schedule=each)).timetable).__name__ for each in schedules}
+    assert kinds == {"CronDataIntervalTimetable" if intervals == "True" else "CronTriggerTimetable"}
+
+
 def test_continuous_schedules_have_one_active_run() -> None:
     hints = environment(target="/out/{{ run_id }}", schedule=Schedule(cron="@continuous"))
     assert build(hints).max_active_runs == 1
@@ -113,6 +125,24 @@ def test_a_dag_does_not_wait_for_itself_alone() -> None:
         build(own)
     both = Schedule(assets=("/lake/orders", "/lake/others"))
     assert build(environment(target="/lake/orders", schedule=both)).task_ids == ["out"]
+
+
+def test_a_condition_that_its_own_output_meets_is_refused() -> None:
+    from airflow.sdk import Asset, AssetOrTimeSchedule, CronTriggerTimetable
+
+    own, other = Asset("file:///lake/orders"), Asset("file:///lake/others")
+    daily = CronTriggerTimetable("@daily", timezone="UTC")
+    for endless in (
+        own | other,
+        own & own,
+        own & (own | other),
+        [own, own | other],
+        AssetOrTimeSchedule(timetable=daily, assets=own | other),
+    ):
+        with pytest.raises(InvalidPipelineError, match="it waits for file:///lake/orders, which it writes itself"):
+            build(environment(target="/lake/orders"), schedule=endless)
+    for ends in (own & other, other | (own & other), AssetOrTimeSchedule(timetable=daily, assets=[own, other])):
+        assert build(environment(target="/lake/orders"), schedule=ends).task_ids == ["out"]
 
 
 def test_an_asset_triggered_run_has_no_logical_date() -> None:

@@ -1978,4 +1978,16 @@ FAULTS = (
             "staging/streams/test_checkpoints.py::test_a_state_that_an_earlier_version_has_kept_in_part_is_refused"
         ),
     ),
+    _fault(
+        223,
+        "a decimal comma in XML is deleted, and the last of several elements is taken",
+        ("_has_records", 'if connector.spark_format.lower() != "xml":', "if True:"),
+        found_by="spark/connectors/test_records_of_xml.py::test_what_does_not_fit_fails_whatever_is_read",
+    ),
+    _fault(
+        224,
+        "a file of XML without an element of the rowTag has no rows, and nothing says so",
+        ("_checked", "_check_row_tag(files)", "pass"),
+        found_by="spark/connectors/test_records_of_xml.py::test_a_file_without_records_is_refused_unless_it_is_empty",
+    ),
 )

@@ -105,6 +105,28 @@ def test_text_with_the_mark_of_numbers_is_kept(is_listed: bool, spark: SparkSess
         assert json.loads(found[n].n) == [f"{value}d", 2.5]
 
 
+LARGE = "id INT, v VARIANT, s STRUCT<l: ARRAY<DOUBLE>>, m MAP<STRING, VARIANT>"
+
+
+def test_a_number_that_becomes_infinite_does_not_fit(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark makes doubles of numbers in a list, and in a VARIANT. Text that says infinity is text."""
+    records = [
+        '{"id": 0, "v": {"k": 1e400}}',
+        '{"id": 1, "v": ["Infinity", -1e400]}',
+        '{"id": 2, "s": {"l": [1.5, -1e400]}}',
+        '{"id": 3, "m": {"a": 1, "b": [1e400]}}',
+        '{"id": 4, "v": {"Infinity": [1e40, "-Infinity"]}, "s": {"l": [1e300, "Infinity"]}, "m": {"b": 1e15}}',
+        '{"id": 5, "v": 12345678901234567890123456789012345678}',
+    ]
+    content = "\n".join(records).encode()
+    found = [row[-1] and (row[-1].column, row[-1].reason) for row in rows(tmp_path, content, LARGE, {}, spark)]
+    kind = {"s": "struct<l:array<double>>", "m": "MAP<STRING,VARIANT>", "v": "VARIANT"}
+    assert found == [*((column, f"it does not fit {kind[column]}") for column in "vvsm"), None, None]
+    lenient = Json(f"{tmp_path}/a.json", schema=LARGE, on_misfit="null")
+    kept = read_source(lenient, spark).selectExpr("id", "v IS NULL AND s IS NULL AND m IS NULL AS lost").collect()
+    assert [row.lost for row in kept] == [True] * 4 + [False] * 2
+
+
 NUMBERS = ("0", "-0", "7", "1.10", "1e400", "-1E-7", "1.123456789012345678", "12345678901234567890123", "1.0")
 """As they are in a file."""
 TEXTS = ("", "1.50", "[1.50]", 'a"1.50', "x: 1.50, ", "\\", "NaN", "it's")

@@ -6,10 +6,10 @@ lead a sink to another place than the defaults do, there is no event for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from airflow.sdk import Asset, Context
+from airflow.sdk import Asset, AssetAll, AssetAny, Context
 from airflow.sdk.bases.operator import BaseOperator
 
 from graph_compiler.airflow_backend.task.task_summary import OutputSummary
@@ -86,21 +86,41 @@ def asset_at(place: str) -> Asset:
 
 
 def runs_without_end(schedule: object, tasks: Iterable[BaseOperator]) -> tuple[Problem, ...]:
-    """Find a schedule that waits only for assets that these tasks write: each run would start the next one."""
-    awaited = [schedule] if isinstance(schedule, Asset) else schedule
-    if not isinstance(awaited, list | tuple) or not awaited:
-        return ()
-    uris = {each.uri for each in awaited if isinstance(each, Asset)}
+    """Find a schedule for which assets that these tasks write are enough: each run would start the next one."""
+    awaited = getattr(schedule, "asset_condition", schedule)
     written = {out.uri for task in tasks for out in task.outlets if isinstance(out, Asset)}
-    if len(uris) < len(awaited) or not uris <= written:
+    if not _is_met(awaited, written):
         return ()
+    own = sorted(written & set(_uris(awaited)))
     return (
         Problem(
             key="schedule.assets",
-            message=f"it waits for {listing(sorted(uris))}, which it writes itself",
+            message=f"it waits for {listing(own)}, which it writes itself",
             hint="each run would start the next one: wait for what others write",
         ),
     )
+
+
+def _is_met(awaited: object, written: Collection[str]) -> bool:
+    """Whether a condition is met by these assets alone."""
+    if isinstance(awaited, Asset):
+        return awaited.uri in written
+    parts = _parts(awaited)
+    is_enough = any if isinstance(awaited, AssetAny) else all
+    return bool(parts) and is_enough(_is_met(part, written) for part in parts)
+
+
+def _uris(awaited: object) -> Iterator[str]:
+    if isinstance(awaited, Asset):
+        yield awaited.uri
+    for part in _parts(awaited):
+        yield from _uris(part)
+
+
+def _parts(awaited: object) -> Sequence[object]:
+    if isinstance(awaited, AssetAll | AssetAny):
+        return tuple(awaited.objects)
+    return awaited if isinstance(awaited, list | tuple) else ()
 
 
 def _assets(

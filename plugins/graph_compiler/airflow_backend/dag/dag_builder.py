@@ -12,8 +12,9 @@ from datetime import timedelta
 from types import EllipsisType
 from typing import Any, TypeAlias, Unpack
 
-from airflow.sdk import DAG, Asset, AssetAll, AssetAny, CronTriggerTimetable
+from airflow.sdk import DAG, Asset, AssetAll, AssetAny, CronDataIntervalTimetable, CronTriggerTimetable
 from airflow.sdk.bases.timetable import BaseTimetable
+from airflow.sdk.configuration import conf
 
 from graph_compiler.airflow_backend.dag.arguments import Arguments, params_of
 from graph_compiler.airflow_backend.dag.assets import asset_at, runs_without_end
@@ -111,7 +112,10 @@ def _when(pipeline: Pipeline) -> When | None:
         return [asset_at(place) for place in hints.assets]
     is_by_a_clock = cron not in ("@once", "@continuous")
     if cron and is_by_a_clock and hints.timezone != "UTC" and hints.start is None:
-        return CronTriggerTimetable(cron, timezone=hints.timezone)
+        # As Airflow chooses for the text of a cron.
+        has_intervals = conf.getboolean("scheduler", "create_cron_data_intervals")
+        timetable = CronDataIntervalTimetable if has_intervals else CronTriggerTimetable
+        return timetable(cron, timezone=hints.timezone)
     return cron or hints.every
 
 

@@ -87,11 +87,15 @@ def try_of_run(
 
 
 def earlier_failures(regions: Sequence[RegionDescriptor], staging_root: str, context: Context) -> tuple[float, ...]:
-    """Return when earlier tries of a task failed in this run."""
+    """Return when earlier tries of a task failed in this run, since it was cleared for the last time."""
     instance = context["ti"]
     layout = StagingLayout(root=staging_root, identity=identity_of_task(regions[0], instance))
     ids = [region.region_id for region in regions]
-    return failure_times(store_of(staging_root), layout, ids, but=str(instance.id))
+    # Clearing adds the retries to the tries so far; if the retries have changed since, this may be less than none.
+    before = max(0, instance.max_tries - (instance.task.retries or 0))
+    tries = max(0, instance.try_number - before - 1)
+    failures = failure_times(store_of(staging_root), layout, ids, but=str(instance.id))
+    return failures[-tries:] if tries else ()
 
 
 def _logical_date(context: Context) -> str | None:

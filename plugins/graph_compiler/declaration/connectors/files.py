@@ -422,9 +422,8 @@ class Text(RecordFiles):
 class Files(RecordFiles):
     """Files of any format Spark has a data source for: `Files(format="avro", path="/in")`.
 
-    The cluster must provide the data source's jars. CSV, JSON and text are read as by their own connectors. XML is
-    checked by Spark's reader, in the columns that are read: a value that does not fit fails the task, or is NULL with
-    `on_misfit="null"`.
+    The cluster must provide the data source's jars. CSV, JSON and text are read as by their own connectors. Records
+    of XML are checked as theirs are: a value that does not fit fails the task, or is NULL with `on_misfit="null"`.
 
     Delta, Iceberg and Hudi can be read, not written: such a table is a log beside its files, and this project publishes
     files.
@@ -455,7 +454,7 @@ class Files(RecordFiles):
         return replace(own, schema=self.schema, on_schema_change=self.on_schema_change)
 
     def read_options(self) -> dict[str, SecretText]:
-        """Return the option with which Spark's reader checks values: only XML is read by it."""
+        """Return the option with which Spark's reader checks values, while it infers the columns of XML."""
         if self.format.lower() != "xml":
             return {}
         return {"mode": "PERMISSIVE" if self.reads_misfits_as_null else "FAILFAST"}

@@ -46,6 +46,8 @@ DAY = r"[+-]?\d{4,7}-\d{1,2}-\d{1,2}"
 TIME = r"[\d:.]*\d"
 """Without a time zone."""
 TIME_OR_ZONE = ".*[!-~]"
+_BYTES = r"\[?([0-9A-Fa-f]{2}( [0-9A-Fa-f]{2})*)?\]?"
+"""As Spark writes them in XML."""
 _DIGITS = ", ".join(f"'{digit}'" for digit in range(10))
 _LARGEST: dict[type[DataType], str] = {DoubleType: "1.7976931348623157E308D", FloatType: "3.4028235E38D"}
 MOST_DIGITS = 38
@@ -60,6 +62,7 @@ class TextFormat:
 
     `keeps_digits`: types were inferred, so text of which a number would lose a part (0123, +49) does not fit.
     `is_json`: bytes are written in base64, and infinity also as Spark's reader of JSON reads it.
+    `is_xml`: bytes are written as [00 FF], a BOOLEAN also as 1 or 0, and infinity also as INF.
     """
 
     date: str | None = None
@@ -74,15 +77,16 @@ class TextFormat:
     negative_infinity: str = "-Inf"
     keeps_digits: bool = False
     is_json: bool = False
+    is_xml: bool = False
 
     def text_type(self, kind: DataType) -> DataType:
         """Return the type to parse a JSON field with: STRING wherever the text of a value must be checked."""
         if isinstance(kind, StructType):
             fields = [StructField(f.name, self.text_type(f.dataType)) for f in kind]
             return StructType(fields)
-        if isinstance(kind, ArrayType) and _is_checked(kind):
+        if isinstance(kind, ArrayType) and self._is_checked(kind):
             return ArrayType(self.text_type(kind.elementType))
-        if isinstance(kind, MapType) and _is_checked(kind):
+        if isinstance(kind, MapType) and self._is_checked(kind):
             return MapType(kind.keyType, self.text_type(kind.valueType))
         return kind if isinstance(kind, ArrayType | MapType | VariantType) else StringType()
 
@@ -108,6 +112,9 @@ class TextFormat:
 
     @_value.register
     def _(self, kind: BinaryType, text: str, depth: int) -> str:
+        if self.is_xml:
+            digits = f"unhex(regexp_replace({text}, {sql_literal(r'[^0-9A-Fa-f]')}, ''))"
+            return f"CASE WHEN {_matches(text, _BYTES)} THEN {digits} END"
         return f"try_to_binary({text}, '{'base64' if self.is_json else 'utf-8'}')"
 
     @_value.register
@@ -116,7 +123,8 @@ class TextFormat:
 
     @_value.register
     def _(self, kind: BooleanType, text: str, depth: int) -> str:
-        return f"CASE lower({text}) WHEN 'true' THEN true WHEN 'false' THEN false END"
+        digits = "WHEN '1' THEN true WHEN '0' THEN false " if self.is_xml else ""
+        return f"CASE lower({text}) WHEN 'true' THEN true WHEN 'false' THEN false {digits}END"
 
     @_value.register
     def _(self, kind: DecimalType, text: str, depth: int) -> str:
@@ -162,14 +170,14 @@ class TextFormat:
 
     @_value.register
     def _(self, kind: ArrayType, text: str, depth: int) -> str:
-        if not _is_checked(kind):
+        if not self._is_checked(kind):
             return text
         item = f"item{depth}"
         return f"transform({text}, {item} -> {self._value(kind.elementType, item, depth + 1)})"
 
     @_value.register
     def _(self, kind: MapType, text: str, depth: int) -> str:
-        if not _is_checked(kind):
+        if not self._is_checked(kind):
             return text
         item = f"item{depth}"
         value = self._value(kind.valueType, item, depth + 1)
@@ -219,7 +227,7 @@ class TextFormat:
             if not self.is_json:  # there, it is written as a number
                 is_number += f" AND NOT {_matches(text, _CODE)}"
         names = {name for each in self._special_names() for name in each}
-        names |= {"INF", "+INF", "-INF", "+Infinity"} if self.is_json else set()
+        names |= {"INF", "+INF", "-INF", "+Infinity"} if self.is_json or self.is_xml else set()
         listed = ", ".join(sql_literal(name) for name in sorted(names))
         return self._unless(text, value, f"({is_number}) OR {text} IN ({listed})")
 
@@ -273,8 +281,20 @@ class TextFormat:
     def _misfit_in_items(self, kind: DataType, item_kind: DataType, items: str, depth: int) -> str | None:
         item = f"item{depth}"
         value = self._value(item_kind, item, depth + 1)
-        misfit = self._misfit(item_kind, item, value, depth + 1) if _is_checked(kind) else None
+        misfit = self._misfit(item_kind, item, value, depth + 1) if self._is_checked(kind) else None
         return misfit and f"coalesce(exists({items}, {item} -> {misfit}), false)"
+
+    def _is_checked(self, kind: DataType) -> bool:
+        """Whether a list or map has items whose text must be checked; Spark's reader of JSON checks all others."""
+        if isinstance(kind, ArrayType):
+            return self._is_checked(kind.elementType)
+        if isinstance(kind, MapType):
+            return self._is_checked(kind.valueType)
+        if isinstance(kind, StructType):
+            return any(self._is_checked(field.dataType) for field in kind)
+        if self.is_xml:
+            return kind != StringType() and not isinstance(kind, VariantType)
+        return isinstance(kind, _LENIENT_IN_LISTS)
 
     def _unless(self, text: str, value: str, fits: str | None) -> str:
         """Return the condition: there is text, but no value, or one that does not fit."""
@@ -307,17 +327,6 @@ class TextFormat:
             (self.positive_infinity, "Inf", "Infinity"),
             (self.negative_infinity, "-Inf", "-Infinity"),
         )
-
-
-def _is_checked(kind: DataType) -> bool:
-    """Whether a list or map has items whose text must be checked; all others, Spark's own reader checks."""
-    if isinstance(kind, ArrayType):
-        return _is_checked(kind.elementType)
-    if isinstance(kind, MapType):
-        return _is_checked(kind.valueType)
-    if isinstance(kind, StructType):
-        return any(_is_checked(field.dataType) for field in kind)
-    return isinstance(kind, _LENIENT_IN_LISTS)
 
 
 def moment_pattern(rest: str) -> str:

@@ -1,6 +1,7 @@
 """Read files of any format that Spark has.
 
-CSV, JSON and text are read as records whose fields are all checked (`text_records`). All other formats contain types.
+CSV, JSON, text and XML are read as records whose fields are all checked (`text_records`). All other formats contain
+types.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from graph_compiler.spark_runtime.connectors.typed_files import (
     no_columns,
     or_no_files,
 )
+from graph_compiler.spark_runtime.connectors.xml_records import XmlFiles
 from graph_compiler.spark_runtime.failures.causes import read_cause
 from graph_compiler.spark_runtime.positions.new_files import paths_of, reads_nothing, with_base
 from graph_compiler.spark_runtime.secret_values import reveal_all
@@ -67,7 +69,7 @@ def _(connector: FileConnector, reading: Reading) -> Found:
         return found
     if spark.conf.get(STRICT_SOURCES, "true") == "false":
         return _as_before(connector, spark)
-    if isinstance(connector, RecordFiles) and connector.is_checked:
+    if isinstance(connector, RecordFiles) and _has_records(connector):
         return _checked(connector, reading)
     if connector.schema_in_files is SchemaInFiles.TYPES:
         return _typed(connector, spark)
@@ -81,7 +83,7 @@ def read_stream(connector: FileConnector, spark: SparkSession, marks: Mapping[st
     `marks` are options that no reader has. The fields of text files are checked with each row. The rest is checked for
     the files of each batch.
     """
-    if isinstance(connector, RecordFiles) and connector.is_checked:
+    if isinstance(connector, RecordFiles) and _has_records(connector):
         if connector.has_header:
             _refuse_unseen_headers(connector)
         found = _checked(connector, Reading(spark=spark, parallelism=None, scans=False), stream=marks)
@@ -91,6 +93,13 @@ def read_stream(connector: FileConnector, spark: SparkSession, marks: Mapping[st
         rows = stream_files(spark, connector.one_path, connector.spark_format, options, columns)
         found = Found(rows=rows, schema=columns)
     return as_declared(connector, found)
+
+
+def _has_records(connector: RecordFiles) -> bool:
+    """Whether each record is checked here; XML is left to Spark's reader if it makes one VARIANT of each record."""
+    if connector.spark_format.lower() != "xml":
+        return connector.is_checked
+    return "singlevariantcolumn" not in {name.lower() for name in connector.spark_options()}
 
 
 def _declared(connector: FileConnector) -> str:
@@ -203,7 +212,8 @@ def _checked(connector: RecordFiles, reading: Reading, *, stream: Mapping[str, s
     columns = StructType([field for field in held if field.name.lower() not in names])
     _refuse_header_in_another_encoding(connector, columns, listed)
     _refuse_one_column(connector, columns)
-    files = TextFiles(
+    kind = XmlFiles if connector.spark_format.lower() == "xml" else TextFiles
+    files = kind(
         connector=connector,
         listed=listed,
         columns=columns,
@@ -214,6 +224,7 @@ def _checked(connector: RecordFiles, reading: Reading, *, stream: Mapping[str, s
     )
     if reading.scans:
         _check_headers(files)
+        _check_row_tag(files)
     return Found(rows=files.read(), schema=held)
 
 
@@ -296,6 +307,23 @@ def _check_headers(files: TextFiles) -> None:
         f"the file {local_path(path) or path} {found} {names}{others}\n"
         "  Spark would read records below a different header into the wrong columns\n"
         "  hint: declare one source for the files of each header"
+    )
+
+
+def _check_row_tag(files: TextFiles) -> None:
+    """Raise SchemaChangedError if a file of XML has elements, and none of them is a record."""
+    if not isinstance(files, XmlFiles) or not (wrong := files.without_records()):
+        return
+    first, *others = wrong
+    path, more = unquote(first.file), f"; so have {len(others)} others" if others else ""
+    tag = next(str(value) for name, value in files.connector.spark_options().items() if name.lower() == "rowtag")
+    hint = "declare the name of the element that is a record as rowTag"
+    if first.similar is not None:
+        hint = f'its element is {first.similar}: declare options={{"rowTag": "{first.similar}"}}'
+    raise SchemaChangedError(
+        f"the file {local_path(path) or path} has no element {tag}, which is its rowTag{more}\n"
+        "  Spark would read no rows from it\n"
+        f"  allowed: files with such elements, and files that have nothing below their root\n  hint: {hint}"
     )
 
 

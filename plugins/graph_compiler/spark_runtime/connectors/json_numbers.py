@@ -41,6 +41,7 @@ _MARK = "\ufdd0"
 """Put before a number in quotes: Unicode reserves it for programs, so texts hardly contain it."""
 _ESCAPED_MARK = r"(?i)\\ufdd0"
 _END_OF_LIST = r"\]\s*\z"
+_WITH_DOUBLES = frozenset[type[DataType]]({FloatType, DoubleType, VariantType})
 _EMPTY_LIST = r"\A\s*\[\s*\]\s*\z"
 _TOO_LARGE = r"[eE][+]?\d{2}|\d{39}"
 """A number that may be too large for a FLOAT, or a DOUBLE."""
@@ -69,11 +70,15 @@ def items_of_list(text: str, options: str) -> str:
     )
 
 
-def overflows_in_list(kind: DataType, text: str, record: str) -> str | None:
-    """Return a condition: whether a number in a list or map may have become infinite; None if it would be noticed."""
-    if not isinstance(kind, ArrayType | MapType) or not _leaves(kind) & {FloatType, DoubleType}:
+def overflows(kind: DataType, text: str, record: str) -> str | None:
+    """Return a condition: whether a number may have become infinite; None if its text would show that.
+
+    That is in lists, maps and VARIANT, where Spark makes doubles. All else is text that says infinity in the record.
+    """
+    if not _has_doubles(kind):
         return None
-    return f"{record} RLIKE {sql_literal(_TOO_LARGE)} AND contains(to_json({text}), '\"Infinity\"')"
+    infinite = f"regexp_count(to_json({text}), 'Infinity') > regexp_count({record}, 'Infinity|INF')"
+    return f"coalesce({record} RLIKE {sql_literal(_TOO_LARGE)} AND {infinite}, false)"
 
 
 def with_exact_numbers(
@@ -216,6 +221,13 @@ def _all_text(kind: DataType) -> DataType:
     if isinstance(kind, MapType):
         return MapType(kind.keyType, _all_text(kind.valueType))
     return kind if isinstance(kind, VariantType) else StringType()
+
+
+def _has_doubles(kind: DataType) -> bool:
+    """Whether Spark's reader makes numbers of floating point of a value, or of a part of it."""
+    if isinstance(kind, StructType):
+        return any(_has_doubles(field.dataType) for field in kind)
+    return isinstance(kind, ArrayType | MapType | VariantType) and bool(_leaves(kind) & _WITH_DOUBLES)
 
 
 def _leaves(kind: DataType) -> set[type[DataType]]:

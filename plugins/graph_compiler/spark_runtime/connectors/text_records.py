@@ -28,7 +28,7 @@ from graph_compiler.errors import ConfigurationError, Problem
 from graph_compiler.identifiers import listing, quoted
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.columns.strict_values import TextFormat, sql_literal
-from graph_compiler.spark_runtime.connectors.json_numbers import items_of_list, overflows_in_list, with_exact_numbers
+from graph_compiler.spark_runtime.connectors.json_numbers import items_of_list, overflows, with_exact_numbers
 from graph_compiler.spark_runtime.connectors.source import MISFIT
 from graph_compiler.spark_runtime.positions.new_files import paths_of
 from graph_compiler.spark_runtime.results.pinned_settings import pinned
@@ -43,6 +43,7 @@ OPEN_QUOTE = "a quote is not closed in its line, or text follows a closing quote
 OPEN_TO_THE_END = "a quote is not closed, or text follows a closing quote"
 """The same where quotes may continue in the next line."""
 WRONG_NUMBER = "it does not have as many fields as there are columns"
+NOT_XML = "it is not well-formed XML, or not valid by its XSD"
 NOT_JSON = "it is not one JSON object, or a field in it has another type"
 ODD_KEY = "one of its keys differs from the name of a column in case only"
 HALF_A_PAIR = "it has half of a surrogate pair (\\ud800 or the like), which is no character"
@@ -52,10 +53,10 @@ LINE_BREAK = "it has a line break outside quotes, and other lines of the file en
 _MORE = 100
 """Additional columns, so that Spark's reader reports each record as malformed, with its text."""
 TOO_MANY = f"it has {_MORE} more fields than there are columns, so Spark does not report its text"
-NOT_SET_ASIDE = (TOO_MANY, OPEN_QUOTE, OPEN_TO_THE_END, LINE_BREAK)
+NOT_SET_ASIDE = (TOO_MANY, OPEN_QUOTE, OPEN_TO_THE_END, LINE_BREAK, NOT_XML)
 """After these, it is unknown where the next record begins, or what was read, so they always fail the task."""
 _OURS = "graph_compiler_"
-_RECORD, _FILE, _FIELDS, _CORRUPT, _MISFIT = (
+OUR_RECORD, OUR_FILE, OUR_FIELDS, OUR_CORRUPT, _MISFIT = (
     f"{_OURS}{name}" for name in ("record", "file", "fields", "corrupt", "number")
 )
 _LISTING = frozenset(name.lower() for name in (*OF_FILES, *OF_STREAMS)) - {"timezone"}
@@ -76,8 +77,8 @@ _BYTE_ORDER_MARK = "\ufeff"
 _WHOLE_CHARACTERS = r"(?is)\A(?:[^\\]++|\\ud[89ab]..\\ud[c-f]..|\\(?!ud[89a-f]).)*+\z"
 """A record whose escapes are characters, or both halves of one."""
 _HAS_HALF_A_PAIR = (
-    rf"(contains({_RECORD}, '\\ud') OR contains({_RECORD}, '\\uD')) "
-    rf"AND NOT {_RECORD} RLIKE {sql_literal(_WHOLE_CHARACTERS)}"
+    rf"(contains({OUR_RECORD}, '\\ud') OR contains({OUR_RECORD}, '\\uD')) "
+    rf"AND NOT {OUR_RECORD} RLIKE {sql_literal(_WHOLE_CHARACTERS)}"
 )
 _BETWEEN = "\x01"
 """A character between the names of a header."""
@@ -119,7 +120,7 @@ class TextFiles:
         """
         read = self._with_fields(self._records())
         folders = [quoted(name) for name in self.folders.names]
-        own, misfits = [_RECORD, _FILE, _FIELDS], tuple(self._misfits())
+        own, misfits = [OUR_RECORD, OUR_FILE, OUR_FIELDS], tuple(self._misfits())
         values = [f"{self._value(number)} AS {_value(number)}" for number in range(len(self.columns))]
         valued = read.selectExpr(*own, *folders, *values)
         cases = [f"WHEN {each.condition} THEN {number}" for number, each in enumerate(misfits)]
@@ -137,7 +138,7 @@ class TextFiles:
 
         The generator is the last place where each record is seen: Spark moves filters before other filters.
         """
-        misfit, fails = _struct_of(misfits), f"{_MISFIT} IS NOT NULL"
+        misfit, fails = _struct_of(misfits, self._record_text()), f"{_MISFIT} IS NOT NULL"
         fields = [
             f"{sql_literal(field.name)}, {self._checked_value(number, field)}"
             for number, field in enumerate(self.columns)
@@ -161,15 +162,15 @@ class TextFiles:
         shortest = (self._written(number)[-1] for number in range(len(self.header or ())))
         names = (name for name in shortest if name.isascii() and name.isidentifier())
         longest = max(names, key=len, default="")
-        may_be = lines.where(f"contains(lower({_RECORD}), {sql_literal(longest)})")
+        may_be = lines.where(f"contains(lower({OUR_RECORD}), {sql_literal(longest)})")
         headers = self._with_fields(may_be).where(self._is_header() or "false")
-        counts = {str(file): int(count) for file, count in headers.groupBy(_FILE).count().collect()}
+        counts = {str(file): int(count) for file, count in headers.groupBy(OUR_FILE).count().collect()}
         # Spark writes the names of local files in two ways.
         files = (re.sub(r"\Afile:///", "file:/", file) for file in self.listed.inputFiles())
         others = [file for file in files if file not in counts][:_MOST_ASKED]
         if others:  # they may have no lines
-            without = lines.where(f"{_FILE} IN ({', '.join(map(sql_literal, others))})")
-            counts |= {str(file): 0 for (file,) in self._with_fields(without).select(_FILE).distinct().collect()}
+            without = lines.where(f"{OUR_FILE} IN ({', '.join(map(sql_literal, others))})")
+            counts |= {str(file): 0 for (file,) in self._with_fields(without).select(OUR_FILE).distinct().collect()}
         return sorted((file, count) for file, count in counts.items() if count != 1)[:_MOST_FILES]
 
     @property
@@ -201,7 +202,7 @@ class TextFiles:
         options = self._options
         self._refuse_lenient_patterns()
         decimal, grouping = None, None
-        if self._format == "csv" and "locale" in options:
+        if self._format in ("csv", "xml") and "locale" in options:
             decimal, grouping = decimal_symbols(self.listed.sparkSession, options["locale"])
         return TextFormat(
             date=options.get("dateformat"),
@@ -216,6 +217,7 @@ class TextFiles:
             negative_infinity=options.get("negativeinf", "-Inf"),
             keeps_digits=self.is_inferred,
             is_json=self._format == "json",
+            is_xml=self._format == "xml",
         )
 
     def _refuse_lenient_patterns(self) -> None:
@@ -237,44 +239,44 @@ class TextFiles:
         listed = self.listed
         if folders:
             listed = list_lines(self.connector, listed.sparkSession, self.folders, stream=self.stream)
-        record = _RECORD
+        record = OUR_RECORD
         if self._encoding is not None:
-            record = f"decode(CAST({_RECORD} AS BINARY), {sql_literal(self._encoding)}) AS {_RECORD}"
+            record = f"decode(CAST({OUR_RECORD} AS BINARY), {sql_literal(self._encoding)}) AS {OUR_RECORD}"
         with pinned(self.listed.sparkSession, _DECODES_AS_READERS):
-            return listed.selectExpr(record, f"_metadata.file_path AS {_FILE}", *folders)
+            return listed.selectExpr(record, f"_metadata.file_path AS {OUR_FILE}", *folders)
 
     def _with_fields(self, lines: DataFrame) -> DataFrame:
         """Add the fields of each line, as text."""
         if self._format == "text":
-            return lines.selectExpr("*", f"named_struct('c0', {_RECORD}) AS {_FIELDS}")
+            return lines.selectExpr("*", f"named_struct('c0', {OUR_RECORD}) AS {OUR_FIELDS}")
         options = {n: v for n, v in self._options.items() if n not in _NOT_OF_LINES}
-        options |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
+        options |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": OUR_CORRUPT}
         # Spark's own reader of records has left out blank lines, and comments.
         if self.has_lines or len(self.columns) > 1:
-            lines = lines.where(f"{_RECORD} IS NULL OR {_RECORD} >= '!' OR trim({_RECORD}) <> ''")
+            lines = lines.where(f"{OUR_RECORD} IS NULL OR {OUR_RECORD} >= '!' OR trim({OUR_RECORD}) <> ''")
         if self._format == "csv":
             if self.has_lines and (comment := options.get("comment")):
-                lines = lines.where(f"{_RECORD} IS NULL OR NOT startswith({_RECORD}, {sql_literal(comment)})")
+                lines = lines.where(f"{OUR_RECORD} IS NULL OR NOT startswith({OUR_RECORD}, {sql_literal(comment)})")
             names = ", ".join(f"c{number} STRING" for number in range(len(self.columns)))
-            parsed = from_csv(_RECORD, f"{names}, {_CORRUPT} STRING", options)
-            return lines.withColumn(_FIELDS, parsed)
+            parsed = from_csv(OUR_RECORD, f"{names}, {OUR_CORRUPT} STRING", options)
+            return lines.withColumn(OUR_FIELDS, parsed)
         folders = [quoted(name) for name in self.folders.names]
         # Hadoop's reader of lines leaves out a byte order mark; that of whole files does not.
-        marked = f"startswith({_RECORD}, '{_BYTE_ORDER_MARK}')"
-        unmarked = f"CASE WHEN {marked} THEN substr({_RECORD}, 2) ELSE {_RECORD} END AS {_RECORD}"
+        marked = f"startswith({OUR_RECORD}, '{_BYTE_ORDER_MARK}')"
+        unmarked = f"CASE WHEN {marked} THEN substr({OUR_RECORD}, 2) ELSE {OUR_RECORD} END AS {OUR_RECORD}"
         # A line, and a file, may be one list of objects.
-        items = items_of_list(_RECORD, self._allowed)
-        listed = f"startswith(ltrim({_RECORD}), '[') AND NOT ({_HAS_HALF_A_PAIR})"
-        records = lines.selectExpr(_FILE, *folders, unmarked).selectExpr(
-            _FILE,
+        items = items_of_list(OUR_RECORD, self._allowed)
+        listed = f"startswith(ltrim({OUR_RECORD}), '[') AND NOT ({_HAS_HALF_A_PAIR})"
+        records = lines.selectExpr(OUR_FILE, *folders, unmarked).selectExpr(
+            OUR_FILE,
             *folders,
-            f"explode(CASE WHEN {listed} THEN coalesce({items}, array({_RECORD})) "
-            f"ELSE array({_RECORD}) END) AS {_RECORD}",
+            f"explode(CASE WHEN {listed} THEN coalesce({items}, array({OUR_RECORD})) "
+            f"ELSE array({OUR_RECORD}) END) AS {OUR_RECORD}",
         )
-        corrupt = StructField(_CORRUPT, StringType())
+        corrupt = StructField(OUR_CORRUPT, StringType())
         schema = StructType([*self._texts.text_type(self.columns), corrupt])  # type: ignore[misc]
-        objects = records.withColumn(_FIELDS, from_json(_RECORD, schema, options))
-        return with_exact_numbers(objects, _FIELDS, self.columns, options, record=_RECORD)
+        objects = records.withColumn(OUR_FIELDS, from_json(OUR_RECORD, schema, options))
+        return with_exact_numbers(objects, OUR_FIELDS, self.columns, options, record=OUR_RECORD)
 
     @property
     def _allowed(self) -> str:
@@ -286,10 +288,6 @@ class TextFiles:
         )
         return f", map({allowed})" if allowed else ""
 
-    def _items(self, text: str) -> str:
-        """Return an expression for the values in a list, as text."""
-        return self._parsed(text, "ARRAY<STRING>")
-
     def _parsed(self, text: str, kind: str) -> str:
         """Return an expression for what JSON is parsed to."""
         return f"from_json({text}, '{kind}'{self._allowed})"
@@ -300,11 +298,11 @@ class TextFiles:
         Its column of malformed records has them as they are in the file. All are malformed: they have too few fields.
         """
         options = {n: v for n, v in self._options.items() if n not in _SET_HERE}
-        options |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
+        options |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": OUR_CORRUPT}
         options |= {"columnPruning": "false", "multiLine": "true"}
         texts = [StructField(_value(n), StringType()) for n in range(len(self.columns) + _MORE)]
-        corrupt = StructField(_CORRUPT, StringType())
-        found = _load(
+        corrupt = StructField(OUR_CORRUPT, StringType())
+        found = load_as(
             self.connector,
             self.listed.sparkSession,
             "csv",
@@ -312,26 +310,30 @@ class TextFiles:
             StructType([*texts, *self.folders, corrupt]),
             stream=self.stream,
         )
-        record = _CORRUPT
+        record = OUR_CORRUPT
         if end := options.get("linesep"):  # Spark leaves out only line breaks
-            ends = f"endswith({_CORRUPT}, {sql_literal(end)})"
-            record = f"CASE WHEN {ends} THEN left({_CORRUPT}, length({_CORRUPT}) - {len(end)}) ELSE {_CORRUPT} END"
+            ends = f"endswith({record}, {sql_literal(end)})"
+            record = f"CASE WHEN {ends} THEN left({record}, length({record}) - {len(end)}) ELSE {record} END"
         unknown = f"concat(coalesce({_value(0)}, ''), {self._many_separators()})"
         folders = [quoted(name) for name in self.folders.names]
         return found.selectExpr(
-            f"coalesce({record}, {unknown}) AS {_RECORD}", f"_metadata.file_path AS {_FILE}", *folders
+            f"coalesce({record}, {unknown}) AS {OUR_RECORD}", f"_metadata.file_path AS {OUR_FILE}", *folders
         )
 
     def _many_separators(self) -> str:
         """Return the end of a record that has as many fields as Spark's reader has columns, so its text is unknown."""
         return sql_literal(self._separator * (len(self.columns) + _MORE - 1))
 
+    def _record_text(self) -> str:
+        """Return the expression of a record's text for messages and rejects."""
+        return OUR_RECORD
+
     def _text(self, number: int) -> str:
         """Return the expression of a field's text."""
-        return f"{_FIELDS}.{quoted(self._field(number))}"
+        return f"{OUR_FIELDS}.{quoted(self._field(number))}"
 
     def _field(self, number: int) -> str:
-        return self.columns[number].name if self._format == "json" else f"c{number}"
+        return f"c{number}" if self._format in ("csv", "text") else self.columns[number].name
 
     def _value(self, number: int) -> str:
         kind, text = self.columns[number].dataType, self._text(number)
@@ -344,8 +346,8 @@ class TextFiles:
         value = _value(number)
         if not self.connector.reads_misfits_as_null:
             return value
-        misfit = self._texts.misfit(self._text(number), value, field.dataType)
-        return value if misfit is None else f"CASE WHEN {misfit} THEN NULL ELSE {value} END"
+        misfits = " OR ".join(self._misfits_of_value(number, field))
+        return f"CASE WHEN {misfits} THEN NULL ELSE {value} END" if misfits else value
 
     def _is_misencoded(self, text: str) -> str:
         """Return a condition: whether bytes were replaced when this text was decoded."""
@@ -353,13 +355,13 @@ class TextFiles:
             return f"NOT is_valid_utf8({text})"
         replaced = f"contains({text}, '{_REPLACEMENT}')"
         has_bytes = self.has_lines and self._encoding is None
-        return f"{replaced} AND NOT is_valid_utf8({_RECORD})" if has_bytes else replaced
+        return f"{replaced} AND NOT is_valid_utf8({OUR_RECORD})" if has_bytes else replaced
 
     def _misfits(self) -> Iterator[MisfitRule]:
         """Yield what may be wrong, in the order in which it is asked."""
         if self.has_lines:
-            replaced = f"contains({_RECORD}, '{_REPLACEMENT}')"
-            is_wrong = f"NOT is_valid_utf8({_RECORD})" if self._encoding is None else replaced
+            replaced = f"contains({OUR_RECORD}, '{_REPLACEMENT}')"
+            is_wrong = f"NOT is_valid_utf8({OUR_RECORD})" if self._encoding is None else replaced
             yield MisfitRule(is_wrong, WRONG_ENCODING)
         if self._format == "csv":
             yield from self._misfits_of_csv()
@@ -371,35 +373,35 @@ class TextFiles:
     def _misfits_of_csv(self) -> Iterator[MisfitRule]:
         quote = self._quote
         if not self.has_lines:
-            yield MisfitRule(f"endswith({_RECORD}, {self._many_separators()})", TOO_MANY)
+            yield MisfitRule(f"endswith({OUR_RECORD}, {self._many_separators()})", TOO_MANY)
         if quote is not None:
-            closed = f"{_RECORD} RLIKE {sql_literal(self._closed(quote, '.'))}"
+            closed = f"{OUR_RECORD} RLIKE {sql_literal(self._closed(quote, '.'))}"
             reason = OPEN_QUOTE if self.has_lines else OPEN_TO_THE_END
-            yield MisfitRule(f"contains({_RECORD}, {sql_literal(quote)}) AND NOT {closed}", reason)
+            yield MisfitRule(f"contains({OUR_RECORD}, {sql_literal(quote)}) AND NOT {closed}", reason)
         if not self.has_lines and "linesep" not in self._options:
             one_line = sql_literal(r"\A[^\r\n]*+\z" if quote is None else self._closed(quote, r"[^\r\n]"))
-            breaks = f"(contains({_RECORD}, '\n') OR contains({_RECORD}, '\r'))"
-            yield MisfitRule(f"{breaks} AND NOT {_RECORD} RLIKE {one_line}", LINE_BREAK)
-        yield MisfitRule(f"{_FIELDS} IS NULL OR {_FIELDS}.{_CORRUPT} IS NOT NULL", WRONG_NUMBER)
+            breaks = f"(contains({OUR_RECORD}, '\n') OR contains({OUR_RECORD}, '\r'))"
+            yield MisfitRule(f"{breaks} AND NOT {OUR_RECORD} RLIKE {one_line}", LINE_BREAK)
+        yield MisfitRule(f"{OUR_FIELDS} IS NULL OR {OUR_FIELDS}.{OUR_CORRUPT} IS NOT NULL", WRONG_NUMBER)
 
     def _misfits_of_json(self) -> Iterator[MisfitRule]:
-        is_object = f"{_FIELDS} IS NOT NULL AND {_FIELDS}.{_CORRUPT} IS NULL"
+        is_object = f"{OUR_FIELDS} IS NOT NULL AND {OUR_FIELDS}.{OUR_CORRUPT} IS NULL"
         # Mostly, the first closing brace is the last character, and there can be no second object.
-        whole = f"from_json(concat('[', {_RECORD}, '\\n, 1]'), 'ARRAY<STRING>'{self._allowed})"
-        one = f"locate('}}', {_RECORD}) = length(rtrim({_RECORD})) OR size({whole}) = 2"
+        whole = f"from_json(concat('[', {OUR_RECORD}, '\\n, 1]'), 'ARRAY<STRING>'{self._allowed})"
+        one = f"locate('}}', {OUR_RECORD}) = length(rtrim({OUR_RECORD})) OR size({whole}) = 2"
         yield MisfitRule(f"NOT coalesce({is_object} AND ({one}), false)", NOT_JSON)
         yield MisfitRule(_HAS_HALF_A_PAIR, HALF_A_PAIR)
         yield from map(self._another_folder, self.folders)
         parsed = self._texts.text_type(self.columns)
-        if odd := self._odd_keys(parsed, _RECORD, _FIELDS, 0):
-            yield MisfitRule(f"CASE WHEN {_has_missing(parsed, _FIELDS, 0)} THEN {odd} ELSE false END", ODD_KEY)
+        if odd := self._odd_keys(parsed, OUR_RECORD, OUR_FIELDS, 0):
+            yield MisfitRule(f"CASE WHEN {_has_missing(parsed, OUR_FIELDS, 0)} THEN {odd} ELSE false END", ODD_KEY)
 
     def _another_folder(self, folder: StructField) -> MisfitRule:
         """Return the rule for a key with the name of a folder's column: Spark reads the folder's value."""
         key = sql_literal(f'"{folder.name}"')
-        own = f"get_json_object({_RECORD}, {sql_literal(f'$[{chr(39)}{folder.name}{chr(39)}]')})"
+        own = f"get_json_object({OUR_RECORD}, {sql_literal(f'$[{chr(39)}{folder.name}{chr(39)}]')})"
         same = f"{self._texts.value(own, folder.dataType)} <=> {quoted(folder.name)}"
-        return MisfitRule(f"contains({_RECORD}, {key}) AND {own} IS NOT NULL AND NOT ({same})", OTHER_FOLDER)
+        return MisfitRule(f"contains({OUR_RECORD}, {key}) AND {own} IS NOT NULL AND NOT ({same})", OTHER_FOLDER)
 
     def _odd_keys(self, kind: DataType, json: str, value: str, depth: int) -> str | None:
         """Return a condition: whether an object has a key that is a name in another case, where that is missing.
@@ -413,7 +415,7 @@ class TextFiles:
         odd = item and self._odd_keys(item, f"json{depth}", f"value{depth}", depth + 1)
         if not odd:
             return None
-        texts, values = self._items(json), value
+        texts, values = self._parsed(json, "ARRAY<STRING>"), value
         if isinstance(kind, MapType):
             texts, values = (f"map_values({self._parsed(json, 'MAP<STRING, STRING>')})", f"map_values({value})")
         found = f"zip_with({texts}, {values}, (json{depth}, value{depth}) -> {odd})"
@@ -442,11 +444,13 @@ class TextFiles:
         if not self.has_lines and is_plain:
             replaced = f"coalesce({self._is_misencoded(text)}, false)"
             yield MisfitRule(replaced, WRONG_ENCODING, field.name, own)
-        overflow = overflows_in_list(kind, text, _RECORD) if self._format == "json" else None
-        if overflow is not None:
-            yield MisfitRule(f"coalesce({overflow}, false)", f"it does not fit {type_words(kind)}", field.name, own)
-        if misfit := self._texts.misfit(text, _value(number), kind):
+        for misfit in self._misfits_of_value(number, field):
             yield MisfitRule(misfit, f"it does not fit {type_words(kind)}", field.name, own)
+
+    def _misfits_of_value(self, number: int, field: StructField) -> list[str]:
+        text, kind = self._text(number), field.dataType
+        infinite = overflows(kind, text, OUR_RECORD) if self._format == "json" else None
+        return list(filter(None, (infinite, self._texts.misfit(text, _value(number), kind))))
 
     def _is_header(self) -> str | None:
         """Return a condition: whether a line has the names of the columns; None if files have no such line."""
@@ -510,7 +514,7 @@ class TextFiles:
         return rf"(?s)\A{field}(?:{s}{field})*+\z"
 
 
-def _load(
+def load_as(
     connector: RecordFiles,
     spark: SparkSession,
     format: str,
@@ -519,6 +523,7 @@ def _load(
     *,
     stream: Mapping[str, str] | None,
 ) -> DataFrame:
+    """Load a source's files in a format with given columns; with `stream`, as a stream."""
     if stream is not None:
         return stream_files(spark, connector.one_path, format, {**options, **stream}, columns)
     return load_files(spark.read.format(format).options(**options).schema(columns), paths_of(connector))
@@ -540,12 +545,12 @@ def list_lines(
         elif encoding := _encoding_of(options):  # that of the ends of lines
             more["encoding"] = encoding
     known = {name: value for name, value in options.items() if name in _OF_LINES}
-    line = StructField(_RECORD, StringType())
+    line = StructField(OUR_RECORD, StringType())
     columns = StructType([line, *(folders or ())])
-    return _load(connector, spark, "text", known | more, columns, stream=stream)
+    return load_as(connector, spark, "text", known | more, columns, stream=stream)
 
 
-def _struct_of(misfits: Sequence[MisfitRule]) -> str:
+def _struct_of(misfits: Sequence[MisfitRule], record: str) -> str:
     """Return the struct of REJECTS for the misfit whose number a row has: little code, since it is seldom run.
 
     It is part of the generator, for which Spark generates code only if it does for each expression in it.
@@ -557,9 +562,9 @@ def _struct_of(misfits: Sequence[MisfitRule]) -> str:
 
     path = chosen(None if each.field is None else f"$['{each.field}']" for each in misfits)
     return (
-        f"named_struct('file', {_FILE}, 'record', {_RECORD}, "
+        f"named_struct('file', {OUR_FILE}, 'record', {record}, "
         f"'column', {chosen(each.column for each in misfits)}, "
-        f"'text', get_json_object(to_json({_FIELDS}), {path}), "
+        f"'text', get_json_object(to_json({OUR_FIELDS}), {path}), "
         f"'reason', {chosen(each.reason for each in misfits)})"
     )
 

@@ -30,6 +30,7 @@ from graph_compiler.spark_runtime.connectors.text_records import (
     WRONG_ENCODING,
     WRONG_NUMBER,
 )
+from graph_compiler.spark_runtime.connectors.xml_records import REPEATED
 from graph_compiler.spark_runtime.failures.causes import Cause
 
 _MISFIT = re.compile(re.escape(MARK) + r"(\{.*\})", re.S)
@@ -44,6 +45,8 @@ _BEHIND_QUOTES = re.compile(r'(?:^|[,;\t|])\s*"[^"]*"\s*[^\s,;\t|"]')
 _BACKSLASH_AT_END = re.compile(r'\\"\s*([,;\t|]|$)')
 _ZONE = re.compile(r"\d\s*(Z|[+-]\d\d:?\d\d)$")
 _NANOSECONDS = re.compile(r"[.,]\d{7,}")
+_LOCALIZED = ("csv", "xml")
+"""Formats whose reader knows the separators of a locale, and a text for NULL."""
 _SECONDS = 10
 """The digits of a time in seconds since 1970, in our days."""
 
@@ -103,9 +106,9 @@ def misfit_lines(
         if setting is not None and declared.get(setting[0].lower()) == setting[1]:
             continue  # it is read so already, and does not fit
         yield f"hint: {meaning}{setting_words(setting, connector, is_yaml=is_yaml)}"
-    if misfit.reason not in NOT_SET_ASIDE and isinstance(connector, RecordFiles) and connector.is_checked:
+    if misfit.reason not in NOT_SET_ASIDE and isinstance(connector, RecordFiles):
         apart, null = ("rejects: bad", 'on_misfit: "null"') if is_yaml else ('rejects="bad"', 'on_misfit="null"')
-        aside = "" if is_stream else f"{apart} sets such records aside, in a side output; "
+        aside = "" if is_stream or not connector.is_checked else f"{apart} sets such records aside, in a side output; "
         yield f"hint: {aside}{null} reads NULL for what does not fit"
 
 
@@ -189,12 +192,13 @@ _OTHERS: dict[str, tuple[str, Setting]] = {
         None,
     ),
     OTHER_FOLDER: ("to read the files' own values, and none from names of folders, declare ", _FILES_ONLY),
+    REPEATED: ("if all of them are values, declare an ARRAY", None),
     IS_NULL: ("leave out NOT NULL if values may be missing", None),
 }
 
 
 def _values(text: str, type: str, connector: FileConnector) -> Iterator[tuple[str, Setting]]:
-    if connector.spark_format.lower() == "csv":
+    if connector.spark_format.lower() in _LOCALIZED:
         of_csv = list(_values_of_csv(text, type, connector))
         if of_csv or text.strip().lower() in NULL_MARKERS:
             yield from of_csv
@@ -226,13 +230,15 @@ def _other_values(text: str, type: str, *, is_inferred: bool) -> Iterator[tuple[
 
 
 def _values_of_csv(text: str, type: str, connector: FileConnector) -> Iterator[tuple[str, Setting]]:
-    """Yield what text of CSV may mean beside a value of its type: nothing, blanks, a decimal comma."""
+    """Yield what text of CSV or XML may mean beside a value of its type: nothing, blanks, a decimal comma."""
     if text.strip().lower() in NULL_MARKERS:
         if not (isinstance(connector, Csv) and connector.null_value):  # there is one text for it
             yield "if it marks a missing value, declare ", ("nullValue", text)
     elif text != text.strip():
         side = "Leading" if text != text.lstrip() else "Trailing"
-        yield "to leave out blanks around values, declare ", (f"ignore{side}WhiteSpace", "true")
+        is_csv = connector.spark_format.lower() == "csv"
+        name = f"ignore{side}WhiteSpace" if is_csv else "ignoreSurroundingSpaces"
+        yield "to leave out blanks around values, declare ", (name, "true")
     else:
         declare = "declare " if _DECIMAL_TYPE.fullmatch(type) else "declare the column as DECIMAL, and "
         locale = _options(connector).get("locale")
@@ -249,12 +255,12 @@ def _is_english(locale: str) -> bool:
 
 
 def _with_point(text: str, connector: FileConnector) -> str:
-    """Return a number of CSV with a point in place of its decimal comma, and without the marks of thousands.
+    """Return a number of CSV or XML with a point in place of its decimal comma, and without the marks of thousands.
 
     Only a declared locale says which is which: without one, the text may mean either.
     """
     locale = _options(connector).get("locale")
-    if locale is None or connector.spark_format.lower() != "csv":
+    if locale is None or connector.spark_format.lower() not in _LOCALIZED:
         return text
     if _is_english(locale):
         return text.replace(",", "")
