@@ -1918,44 +1918,6 @@ FAULTS = (
         ),
     ),
     _fault(
-        217,
-        "a staged result is read with other values of parameters than those that it was computed with",
-        ("StagingArea.check_values", "if others := other_values(before, now):", "if others := ():"),
-        found_by=(
-            "spark/region/test_changed_values.py::test_a_result_is_read_only_with_the_values_that_it_was_computed_with"
-        ),
-    ),
-    _fault(
-        218,
-        "an increment counts as published without a sink that was added between two attempts of its run",
-        ("PositionLog.sink_states", "self._reached(increment)[-1]", "self._reached(increment)[0]"),
-        found_by=(
-            f"{POSITIONS}::test_a_sink_that_is_added_between_two_attempts_has_to_publish_too",
-            f"{POSITIONS}::test_what_is_published_counts_though_the_id_of_a_sink_has_changed",
-        ),
-    ),
-    _fault(
-        220,
-        "a column names the file of the staging root that a row was read back from",
-        ("RegionEvaluation.run", "_refuse_names_of_our_files(rows)", "pass"),
-        ("without_files", "return rows_of_plan(spark, project)", "return rows"),
-        found_by="spark/region/test_names_of_files.py::test_no_column_names_a_staged_file",
-    ),
-    _fault(
-        221,
-        "rows are sorted again by a column with a quoted name that has other values by then",
-        ("_may_be_column", 'return token.text.startswith("`")', "return token.text[1:-1].isidentifier()"),
-        found_by="declaration/test_row_order.py::test_a_changed_column_is_not_sorted_by_whatever_its_name_is",
-    ),
-    _fault(
-        219,
-        "a task that is cleared after it succeeded keeps its old regions if a report was added to it",
-        ("_has_succeeded", "or not _begun_before(before.store, task)", ""),
-        found_by=(
-            f"{KEPT}::test_a_task_that_is_cleared_after_it_succeeded_computes_all_again_though_a_report_was_added"
-        ),
-    ),
-    _fault(
         214,
         "a changed filter behind windows finds a state without the keys that nothing has read",
         ("RegionEvaluation._is_fixed", "return output[0] in self.whole and output[1] is None", "return False"),
@@ -1977,6 +1939,44 @@ FAULTS = (
         found_by=(
             "staging/streams/test_checkpoints.py::test_a_state_that_an_earlier_version_has_kept_in_part_is_refused"
         ),
+    ),
+    _fault(
+        217,
+        "a staged result is read with other values of parameters than those that it was computed with",
+        ("StagingArea.check_values", "if others := other_values(before, now):", "if others := ():"),
+        found_by=(
+            "spark/region/test_changed_values.py::test_a_result_is_read_only_with_the_values_that_it_was_computed_with"
+        ),
+    ),
+    _fault(
+        218,
+        "an increment counts as published without a sink that was added between two attempts of its run",
+        ("PositionLog.sink_states", "self._reached(increment)[-1]", "self._reached(increment)[0]"),
+        found_by=(
+            f"{POSITIONS}::test_a_sink_that_is_added_between_two_attempts_has_to_publish_too",
+            f"{POSITIONS}::test_what_is_published_counts_though_the_id_of_a_sink_has_changed",
+        ),
+    ),
+    _fault(
+        219,
+        "a task that is cleared after it succeeded keeps its old regions if a report was added to it",
+        ("_has_succeeded", "or not _begun_before(before.store, task)", ""),
+        found_by=(
+            f"{KEPT}::test_a_task_that_is_cleared_after_it_succeeded_computes_all_again_though_a_report_was_added"
+        ),
+    ),
+    _fault(
+        220,
+        "a column names the file of the staging root that a row was read back from",
+        ("RegionEvaluation.run", "_refuse_names_of_our_files(rows)", "pass"),
+        ("without_files", "return rows_of_plan(spark, project)", "return rows"),
+        found_by="spark/region/test_names_of_files.py::test_no_column_names_a_staged_file",
+    ),
+    _fault(
+        221,
+        "rows are sorted again by a column with a quoted name that has other values by then",
+        ("_may_be_column", 'return token.text.startswith("`")', "return token.text[1:-1].isidentifier()"),
+        found_by="declaration/test_row_order.py::test_a_changed_column_is_not_sorted_by_whatever_its_name_is",
     ),
     _fault(
         223,
