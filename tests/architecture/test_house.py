@@ -22,6 +22,7 @@ LARGE_MODULES: Mapping[str, str] = {}
 FULL_ROOMS = {
     "declaration/connectors": "a module for each connector, and the grammars of their texts",
     "deployment/documents": "a module for each document that crosses between processes",
+    "spark_runtime/connectors": "a module for each kind of source and sink, and for what their records are checked by",
     "spark_runtime/spark_internals": "a module for each part of Spark's private API",
 }
 _COMMAND = "a command, or a route, is a function with the word that a user types"

@@ -13,6 +13,7 @@ BOUNDED = {
     "connectors/lake/delta.py": [".take("],  # of one row: the folder of a table
     "connectors/database.py": [".collect("],  # of at most four keys that are there twice
     "connectors/source.py": [".collect("],  # of at most SAMPLED_LINES lines, in a dry run
+    "connectors/xml_records.py": [".collect("],  # of at most _MOST_FILES files
     "connectors/text_records.py": [".collect(", ".collect("],  # of a number for each file
     "executor_probe.py": [".collect(", ".collect("],  # of import errors, and of packages
     "operators/contract_operators.py": [".collect("],  # of one row: the totals of a contract

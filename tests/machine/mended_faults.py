@@ -760,7 +760,7 @@ FAULTS = (
         "a quote that is open at the end of a line is closed there",
         (
             "TextFiles._misfits_of_csv",
-            'yield MisfitRule(f"contains({_RECORD}, {sql_literal(quote)}) AND NOT {closed}", reason)',
+            'yield MisfitRule(f"contains({OUR_RECORD}, {sql_literal(quote)}) AND NOT {closed}", reason)',
             "_ = closed, reason",
         ),
         found_by="spark/connectors/test_text_records.py::test_a_quote_that_is_not_closed_fails_whatever_is_said",
@@ -770,8 +770,8 @@ FAULTS = (
         "a key of JSON whose case differs is NULL",
         (
             "TextFiles._misfits_of_json",
-            "if odd := self._odd_keys(parsed, _RECORD, _FIELDS, 0):",
-            "if (odd := self._odd_keys(parsed, _RECORD, _FIELDS, 0)) and False:",
+            "if odd := self._odd_keys(parsed, OUR_RECORD, OUR_FIELDS, 0):",
+            "if (odd := self._odd_keys(parsed, OUR_RECORD, OUR_FIELDS, 0)) and False:",
         ),
         found_by=SAME_JSON,
     ),

@@ -13,7 +13,17 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.utils import ForeachBatchFunction
 
-from graph_compiler import Csv, Jdbc, Json, Kafka, Parquet, StreamExecutionEnvironment, Text, TumblingEventTimeWindows
+from graph_compiler import (
+    Csv,
+    Files,
+    Jdbc,
+    Json,
+    Kafka,
+    Parquet,
+    StreamExecutionEnvironment,
+    Text,
+    TumblingEventTimeWindows,
+)
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.projects.yaml.forms import leaves
 from graph_compiler.spark_runtime.connectors.arriving.kafka_source import KafkaError
@@ -555,6 +565,22 @@ def test_headers_that_could_be_records_are_refused(tmp_path: Path, spark: SparkS
     without = Csv(f"{tmp_path}/in", schema="a STRING, b STRING", header=False)
     assert copies(tmp_path / "other", without, spark).run("one") == []
     assert rows(spark, tmp_path / "other" / "out") == [("1", "2"), ("a", "b")]
+
+
+@pytest.mark.ci
+def test_records_of_xml_are_checked_in_each_batch(tmp_path: Path, spark: SparkSession) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.xml").write_text("<R><ROW><a>1</a><b>2.50</b></ROW></R>")
+    files = Files(f"{tmp_path}/in", format="xml", schema="a INT, b DECIMAL(9, 2)", options={"rowTag": "ROW"})
+    runs = copies(tmp_path, files, spark)
+    assert runs.run("one") == []
+    (tmp_path / "in" / "b.xml").write_text("<R><ROW><a>1</a><b>3,50</b></ROW></R>")
+    (failure,) = runs.run("two")
+    assert "the value '3,50' does not fit column 'b', DECIMAL(9,2)" in failure
+    assert len(rows(spark, tmp_path / "out")) == 1
+    (tmp_path / "in" / "a.xml").write_text("<R><row><a>1</a></row></R>")
+    (failure,) = copies(tmp_path / "other", files, spark).run("one")
+    assert "a.xml has no element ROW, which is its rowTag" in failure
 
 
 @pytest.mark.ci

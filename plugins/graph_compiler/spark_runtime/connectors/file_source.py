@@ -224,6 +224,7 @@ def _checked(connector: RecordFiles, reading: Reading, *, stream: Mapping[str, s
     )
     if reading.scans:
         _check_headers(files)
+    if reading.scans and isinstance(files, XmlFiles):
         _check_row_tag(files)
     return Found(rows=files.read(), schema=held)
 
@@ -310,9 +311,9 @@ def _check_headers(files: TextFiles) -> None:
     )
 
 
-def _check_row_tag(files: TextFiles) -> None:
+def _check_row_tag(files: XmlFiles) -> None:
     """Raise SchemaChangedError if a file of XML has elements, and none of them is a record."""
-    if not isinstance(files, XmlFiles) or not (wrong := files.without_records()):
+    if not (wrong := files.without_records()):
         return
     first, *others = wrong
     path, more = unquote(first.file), f"; so have {len(others)} others" if others else ""
