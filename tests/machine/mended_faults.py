@@ -1152,7 +1152,7 @@ FAULTS = (
     _fault(
         120,
         "readers of a group see different counts of it",
-        ("RegionEvaluation._keep", "elif output in self._compared and self.is_shared(output)", "elif False"),
+        ("RegionEvaluation._is_fixed", "if output in self._compared and self.is_shared(output)", "if False"),
         found_by=(
             f"{READERS}::test_two_filters_by_hand_put_each_row_into_one_output[aggregate-a double]",
             f"{READERS}::test_two_filters_by_hand_put_each_row_into_one_output[join-a struct]",
