@@ -8,13 +8,16 @@ named = large.join(customers, on={"customer": "id"}).name("named")
 named.key_by("nam").aggregate(total="sum(price)").name("totals").sink_to(Parquet("/out/totals")).name("out")
 large.filter("amount").name("all").sink_to(Parquet("/out/all"), mode="merge", keys=["di"]).name("merged")
 # graph-compiler validate says:
-# pipelines/columns_that_no_input_has.py: pipeline 'sales' has 6 problems
+# pipelines/columns_that_no_input_has.py: pipeline 'sales' has 7 problems
 #   large: there is no column 'amuont', which 'amuont > 5' reads
 #     allowed: id, customer and amount
 #     hint: did you mean 'amount'?
 #     declared at pipelines/columns_that_no_input_has.py:6
 #   named: there is no column 'id'
 #     allowed: customer and name
+#     declared at pipelines/columns_that_no_input_has.py:7
+#   named: both sides of the join have columns called customer
+#     hint: rename one: rename({"customer": "customer_2"}), or join on it too
 #     declared at pipelines/columns_that_no_input_has.py:7
 #   totals: there is no column 'nam'
 #     allowed: id, customer, amount, customer and name
