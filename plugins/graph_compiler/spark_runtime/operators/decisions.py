@@ -98,9 +98,9 @@ def compares_equal_keys(rows: DataFrame) -> bool:
 
 
 def may_pass_watermark(rows: DataFrame) -> bool:
-    """Whether Spark would move a condition on these rows of a stream before their watermark, which then lacks rows.
+    """Whether Spark would move a condition on these rows of a stream before their watermark, which then misses rows.
 
-    It would move a constant one below a join of two streams, too, whose state then lacks rows.
+    It would move a constant one below a join of two streams, too, whose state then misses rows.
     """
     return rows.isStreaming and bool(event_times(rows))
 
