@@ -74,5 +74,5 @@ def test_methods_that_find_problems_have_one_form() -> None:
         if isinstance(node, ast.FunctionDef) and node.returns and not node.name.startswith("_")
         if "Problem" in ast.unparse(node.returns)
     }
-    names = ("problems", "rendering_problems", "bounded_problems", "unbounded_problems")
+    names = ("problems", "rendering_problems", "bounded_problems", "unbounded_problems", "column_problems")
     assert found == {(name, "Iterator[Problem]") for name in names}

@@ -32,9 +32,11 @@ OTHER_ROWS = {
         "a `FunctionSource`, or a `Table` that is a view or has partitions",
         "`${env:NAME}` and other variables in SQL",
         "a region that a version before 0.2 computed, or whose code changed while it ran",
+        "any other secret of a sink, such as its URL, host or schema",
+        "tables of Iceberg and Delta",
     },
     "no": {
-        "secrets",
+        "secrets of sources, passwords and logins",
         "databases that `Jdbc` sources read, services, environment variables that a function reads",
         "files that a function opens, modules whose names are computed, an edit in an installed package",
         "settings of Hadoop, Hive and catalogs, the content of jars on the class path, native libraries",
