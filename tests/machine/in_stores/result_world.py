@@ -120,6 +120,7 @@ def without_spark() -> Iterator[None]:
         patch.object(staging_area, "write_result", _write_result),
         patch.object(data_files, "footer_rows", _footers),
         patch.object(staging_area, "read_staged_files", _read),
+        patch.object(staging_area, "without_files", lambda rows: rows),
         patch.object(staging_area, "pinned", lambda *_: nullcontext()),
     ):
         yield

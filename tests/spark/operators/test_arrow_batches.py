@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from graph_compiler import StreamExecutionEnvironment, Values
 from graph_compiler.deployment.documents.report import ThrowableType
-from graph_compiler.spark_runtime.operators.arrow_batches import with_named_columns
+from graph_compiler.spark_runtime.operators.pandas_frames import with_named_columns
 from tests.spark import functions
 from tests.spark.conftest import RunPipeline
 

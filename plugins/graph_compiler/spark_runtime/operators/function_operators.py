@@ -19,11 +19,10 @@ from graph_compiler.declaration.operators import (
 )
 from graph_compiler.identifiers import listing, quoted
 from graph_compiler.spark_runtime.driver_process import call_function
-from graph_compiler.spark_runtime.operators.arrow_batches import with_named_columns
 from graph_compiler.spark_runtime.operators.columns import ColumnsError, event_times, require_columns
 from graph_compiler.spark_runtime.operators.decisions import fix_columns, must_decide_once
 from graph_compiler.spark_runtime.operators.keyed_process import TIME, ProcessPlan, SparkProcess, StateType, in_batches
-from graph_compiler.spark_runtime.operators.pandas_frames import exact, without_long_intervals
+from graph_compiler.spark_runtime.operators.pandas_frames import exact, with_named_columns, without_long_intervals
 from graph_compiler.spark_runtime.operators.scope import Scope, all_outputs, main_output
 from graph_compiler.spark_runtime.operators.state_values import KEY_TYPES, VALUE_TYPES, is_key_type, is_value_type
 from graph_compiler.spark_runtime.spark_internals.columns_by_name import found_by_name

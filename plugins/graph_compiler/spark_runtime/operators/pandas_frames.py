@@ -1,7 +1,8 @@
-"""Functions over pandas: numbers that a frame, or a column of the result, would change fail the task.
+"""Functions over pandas and Arrow: what a frame or a batch, or a column of the result, would change fails the task.
 
     BIGINT 9007199254740993 beside a NULL   →  a column of doubles, which has 9007199254740992: refused
     a result 1.5, Decimal('1.5') for INT     →  Spark would cut it to 1: refused
+    a batch of Arrow with columns b, a       →  Spark takes them by position: they are found by name
 
 Arrow checks the rest of what a function returns (`spark.sql.execution.pandas.convertToArrowArraySafely`, which every
 session has). Spark pickles what this module returns by value: Python workers need only the function's module.
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
 from typing import Any
 
@@ -29,11 +30,11 @@ from pyspark.sql.types import (
 )
 
 from graph_compiler.identifiers import quoted
-from graph_compiler.spark_runtime.operators.arrow_batches import MISNAMED
 from graph_compiler.spark_runtime.operators.scope import Scope
 from graph_compiler.spark_runtime.spark_internals.versions import rounds_within_lists
 
 _ROUNDED = "pandas would round column "
+_MISNAMED = "its function returns columns "
 _CUT = "its function returns a number with a fraction for column "
 _TOO_LONG = "pandas cannot hold column "
 _UNSAFE = re.compile(
@@ -72,6 +73,32 @@ def exact(function: Callable[..., object], name: str, rows: StructType, result: 
     return checked
 
 
+def with_named_columns(function: Callable[..., object], declared: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Return a function whose batches have the columns of a schema, in its order.
+
+    A batch with other names, one name twice or a column too many raises ValueError where it is made.
+    """
+    schema = DataType.fromDDL(declared)
+    assert isinstance(schema, StructType)
+    names, words = list(schema.names), _MISNAMED
+
+    @wraps(function)
+    def named(batches: Iterator[Any]) -> Iterator[Any]:
+        returned: Iterable[Any] = function(batches)  # type: ignore[assignment]  # another object fails as in Spark
+        for batch in returned:
+            found = list(getattr(batch, "schema", batch).names)
+            if found == names:
+                yield batch
+            elif sorted(found) == sorted(names):
+                yield batch.select(names)
+            else:
+                raise ValueError(
+                    f"{words}{', '.join(found) or 'none'}\n  allowed: those of its schema: {', '.join(names)}"
+                )
+
+    return named
+
+
 def without_long_intervals(rows: DataFrame, name: str, scope: Scope) -> DataFrame:
     """Return the rows; an interval of more than 292 years fails the task, since pandas would make it another one."""
     if not any(isinstance(field.dataType, DayTimeIntervalType) for field in rows.schema):
@@ -90,7 +117,7 @@ def without_long_intervals(rows: DataFrame, name: str, scope: Scope) -> DataFram
 
 def refusal(message: str) -> list[str]:
     """Return the lines of a message that a check here, or Spark's conversion to and from pandas, has raised."""
-    if message.startswith((_ROUNDED, _CUT, MISNAMED)):
+    if message.startswith((_ROUNDED, _CUT, _MISNAMED)):
         return [line.strip() for line in message.splitlines()]
     if _OUT_OF_BOUNDS.search(message):
         return [
