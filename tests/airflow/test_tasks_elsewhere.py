@@ -114,7 +114,10 @@ def test_restarts_are_counted_separately(dags: dict[str, "DAG"]) -> None:
     begin(first, map_index=0)
 
     def failures(map_index: int) -> int:
-        ti = SimpleNamespace(dag_id="many", task_id="mapped.inner.first", map_index=map_index, run_id="r", id="now")
+        ti = SimpleNamespace(
+            dag_id="many", task_id="mapped.inner.first", map_index=map_index, run_id="r", id="now",
+            task=first, max_tries=first.retries, try_number=2,
+        )  # fmt: skip
         return len(first._failures({"ti": ti}))
 
     assert [failures(0), failures(1)] == [1, 0]

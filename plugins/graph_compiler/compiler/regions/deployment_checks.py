@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
@@ -82,6 +83,7 @@ def _shared_though_pipelined(graph: StreamGraph) -> Iterator[Problem]:
 
 
 _METADATA = "_metadata"
+_MAY_NAME_FILE = re.compile("input_file|_metadata", re.IGNORECASE)
 
 
 def _files_named_too_late(pipeline: Pipeline, graph: StreamGraph, job_graph: JobGraph) -> Iterator[Problem]:
@@ -121,6 +123,8 @@ def _staged_before(node: StreamNode, graph: StreamGraph, job_graph: JobGraph) ->
 def _file_named_in(node: StreamNode) -> str | None:
     """Return what names the file of a row in an operator's expressions: a function, or Spark's `_metadata`."""
     for expression in node.operator.expressions():
+        if not _MAY_NAME_FILE.search(expression):
+            continue
         tokens = tokens_of(expression)
         for before, token, after in zip((None, *tokens), tokens, (*tokens[1:], None), strict=False):
             name = token.text.lower()

@@ -232,9 +232,10 @@ def _run_values(compiled: CompiledPipeline) -> dict[int, RunValues]:
     ids = [node.id for node in graph.nodes]
     for id in post_order(ids, lambda id: [edge.source_id for edge in graph.in_edges[id]]):
         node = graph.node[id]
-        name = node.declared_name if names[node.declared_name] == 1 else f"{node.declared_name}.{node.id}"
-        own = values_of_places(name, node.operator)
-        before = [own, *(found[edge.source_id] for edge in graph.in_edges[id])]
+        before = [found[edge.source_id] for edge in graph.in_edges[id]]
+        if isinstance(node.operator, Source):
+            name = node.declared_name if names[node.declared_name] == 1 else f"{node.declared_name}.{node.id}"
+            before.append(values_of_places(name, node.operator))
         bound = {parameter for each in before for parameter in each.parameters}
         found[id] = RunValues(
             parameters=tuple(sorted(bound.union(_parameters([node])))),

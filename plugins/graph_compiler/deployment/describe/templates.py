@@ -16,7 +16,7 @@ from typing import TypeVar
 from graph_compiler.declaration.call_checks import located
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.connectors.file_uris import UNKNOWN
-from graph_compiler.declaration.operators import Operator, Sink, Source
+from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.documents.descriptor import (
     OperatorDescriptor,
@@ -101,11 +101,11 @@ def _key(name: str) -> str:
     return f"{name} (staged)"
 
 
-def values_of_places(name: str, operator: Operator) -> RunValues:
+def values_of_places(name: str, source: Source) -> RunValues:
     """Return the parameters that the places of a source name, and the places that name what else may be edited."""
     names: set[str] = set()
     places: list[tuple[str, str]] = []
-    for field, text in operator.texts().items() if isinstance(operator, Source) else ():
+    for field, text in source.texts().items():
         code = " ".join(_TEMPLATE.findall(text))
         names |= {by_dot or by_name for by_dot, by_name in _NAMED.findall(code)}
         if _EDITED.search(code) and not _OF_A_TRY.search(code):
