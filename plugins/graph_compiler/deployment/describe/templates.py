@@ -25,7 +25,6 @@ from graph_compiler.deployment.documents.descriptor import (
     RunValues,
     StagedInput,
 )
-from graph_compiler.deployment.documents.wire import values_within
 from graph_compiler.errors import InvalidPipelineError, Problem
 
 Depending = TypeVar("Depending", StagedInput, ResultDescriptor)
@@ -34,8 +33,8 @@ Depending = TypeVar("Depending", StagedInput, ResultDescriptor)
 def find_places(regions: Iterable[RegionDescriptor]) -> dict[str, str]:
     """Return every templated string of the regions of a task, by a key unique within it."""
     regions = tuple(regions)
-    read = (place for values in values_within(regions, RunValues) for place in values.places)
-    return {key: value for _, _, key, value in _places(regions)} | {_key(name): text for name, text in read}
+    found = {key: value for _, _, key, value in _places(regions)}
+    return found | {_key(name): text for values in _run_values(regions) for name, text in values.places}
 
 
 def fill_places(regions: Sequence[RegionDescriptor], rendered: Mapping[str, str]) -> tuple[RegionDescriptor, ...]:
@@ -57,6 +56,14 @@ def fill_places(regions: Sequence[RegionDescriptor], rendered: Mapping[str, str]
         )
         for region in regions
     )
+
+
+def _run_values(regions: Iterable[RegionDescriptor]) -> Iterator[RunValues]:
+    """Yield what the rows of staged results depend on, of those that regions write and read."""
+    for region in regions:
+        yield from (result.values for result in region.results)
+        read = (each.staged for operator in region.operators for each in operator.inputs)
+        yield from (staged.values for staged in read if staged is not None)
 
 
 def _places(regions: Iterable[RegionDescriptor]) -> Iterator[tuple[OperatorDescriptor, str, str, str]]:
