@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from graph_compiler.spark_runtime.spark_internals.java import java_class, java_class_name, scala_sequence
+from graph_compiler.spark_runtime.spark_internals.origins import outputs_at
 from graph_compiler.spark_runtime.spark_internals.plans import (
     analyzed_plan,
     elements,
@@ -75,12 +76,17 @@ def without_files(rows: DataFrame) -> DataFrame:
 
 
 def file_named_over_ours(rows: DataFrame) -> str | None:
-    """Return a function in the analyzed plan that would name a file of ours: `input_file_name`; None without one."""
+    """Return a function in the analyzed plan that would name a file of ours: `input_file_name`; None without one.
+
+    The search ends at nodes that are the output of another operator, with which they were looked at.
+    """
     if is_deterministic(rows):
         return None
     spark, waiting = rows.sparkSession, [analyzed_plan(rows)]
     while waiting:
         node = waiting.pop()
+        if outputs_at(spark, node):
+            continue
         if (name := next(_named_files(elements(node.expressions())), None)) and _is_over_ours(spark, node):
             return name
         waiting += elements(node.children())
