@@ -1990,4 +1990,17 @@ FAULTS = (
         ("_checked", "_check_row_tag(files)", "pass"),
         found_by="spark/connectors/test_records_of_xml.py::test_a_file_without_records_is_refused_unless_it_is_empty",
     ),
+    _fault(
+        231,
+        "a pattern reads what a folder with a hidden name has, and reads it again under its later name",
+        ("visible_pattern", 'return "/".join(_visible(name) for name in pattern.split("/"))', "return pattern"),
+        found_by="spark/positions/test_new_files.py::test_a_folder_that_gets_its_name_when_it_is_complete_is_read_once",
+    ),
+    _fault(
+        232,
+        "sources of one database with other options have two snapshots",
+        ("_Snapshots._of", "key = _server(connector)", "key = (connector.url, connector.options)"),
+        found_by="spark/connectors/test_jdbc_snapshots.py"
+        "::test_sources_of_one_database_have_one_snapshot_whatever_their_options",
+    ),
 )

@@ -451,6 +451,30 @@ def test_a_column_that_would_round_or_cut_a_value_fails(mode: str, sinks: Sinks,
 
 
 @pytest.mark.parametrize(
+    ("types", "value", "message"),
+    [
+        ("price DECIMAL(10,0)", "CAST(1.55 AS DECIMAL(10,2))", r"makes column 'price' DECIMAL\(10,0\)"),
+        ("price INT", "1.55D", "makes column 'price' INT"),
+        ("PRICE VARCHAR(3)", "'abc '", r"'price' is VARCHAR\(3\) in the database"),
+        ("price CHAR(3)", "'abc'", r"makes column 'price' CHAR\(3\)"),
+    ],
+)
+def test_declared_types_of_a_new_table_change_no_value(
+    types: str, value: str, message: str, sinks: Sinks, postgres: Postgres
+) -> None:
+    made = jdbc(postgres, "made", options={"createTableColumnTypes": types})
+    with pytest.raises(Exception, match=message):
+        sinks.write(made, f"SELECT 1 AS id, {value} AS price")
+    assert postgres.sql("SELECT to_regclass('made') IS NULL") == [("t",)]
+
+
+def test_declared_types_of_a_new_table_may_limit_texts(sinks: Sinks, postgres: Postgres) -> None:
+    types = "name VARCHAR(3), id INT"
+    sinks.write(jdbc(postgres, "made", options={"createTableColumnTypes": types}), "SELECT 1 AS id, 'abc' AS name")
+    assert postgres.sql("SELECT * FROM made") == [("1", "abc")]
+
+
+@pytest.mark.parametrize(
     ("type", "value", "message"),
     [
         ("VARCHAR(3)", "'much too long'", "column 'k' is VARCHAR(3) in the database, in table stays"),

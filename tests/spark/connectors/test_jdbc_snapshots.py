@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 from graph_compiler import Jdbc, Parquet, Secret, StreamExecutionEnvironment
 from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.spark_runtime.connectors import read_source
-from graph_compiler.spark_runtime.connectors.databases.snapshots import shared_snapshots
+from graph_compiler.spark_runtime.connectors.database import Database
+from graph_compiler.spark_runtime.connectors.databases.snapshots import _server, _Snapshots, shared_snapshots
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from tests.harness.postgres import DRIVER, PASSWORD, Postgres
 from tests.spark.conftest import RunPipeline
@@ -109,6 +110,43 @@ def test_a_statement_of_the_declaration_runs_in_the_snapshot(
     with shared_snapshots(spark) as pin:
         rows = read_source(pin(source, 2, None), spark).collect()
     assert [row[0] for row in rows] == ["other"]
+
+
+def test_sources_of_one_database_have_one_snapshot_whatever_their_options(
+    postgres: Postgres, run_pipeline: RunPipeline, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others add an order and its customer between the two reads; only orders is read twice."""
+    postgres.sql("CREATE TABLE customers (id BIGINT); INSERT INTO customers VALUES (1)")
+    real, taken = _Snapshots._take, []
+
+    def take(self: _Snapshots, database: Database) -> object:
+        taken.append(real(self, database))
+        postgres.sql("INSERT INTO customers VALUES (2000); INSERT INTO orders VALUES (2000, TRUE)")
+        return taken[-1]
+
+    monkeypatch.setattr(_Snapshots, "_take", take)
+    env = StreamExecutionEnvironment("p")
+    customers = env.from_source(jdbc(postgres, "customers", fetch_size=7), "customers")
+    orders = env.from_source(jdbc(postgres, "orders"), "orders")
+    customers.join(orders, on="id").sink_to(Parquet(f"{tmp_path}/joined")).name("joined")
+    orders.sink_to(Parquet(f"{tmp_path}/all")).name("all")
+    (report,) = run_pipeline(env.pipeline())
+    assert report.failure is None, report.failure
+    assert len(taken) == 1
+    assert [spark.read.parquet(f"{tmp_path}/{name}").count() for name in ("joined", "all")] == [1, 1000]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "are_one"),
+    [
+        ("jdbc:postgresql://db/shop?user=a", "jdbc:postgresql://db/shop", True),
+        ("jdbc:postgresql://db/shop", "jdbc:postgresql://db/stock", False),
+        ("jdbc:postgresql://a,b/shop?targetServerType=primary", "jdbc:postgresql://a,b/shop", False),
+        ("jdbc:postgresql://db/shop?targetServerType=secondary", "jdbc:postgresql://db/shop", False),
+    ],
+)
+def test_urls_of_one_host_and_database_have_one_snapshot(one: str, other: str, are_one: bool) -> None:
+    assert (_server(Jdbc(one, table="t")) == _server(Jdbc(other, table="t"))) == are_one
 
 
 def test_a_failing_task_ends_its_snapshot(postgres: Postgres, run_pipeline: RunPipeline, tmp_path: Path) -> None:

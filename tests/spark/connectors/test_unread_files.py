@@ -67,6 +67,8 @@ def read(spark: SparkSession, folder: Path, path: str = "", options: Mapping[str
     (("a", "old/b"), "", {"modifiedAfter": "2020-01-01T00:00:00"}, {"old/b"}),
     (("day=1/a.csv", "day=2/b.bak"), "", {"pathGlobFilter": "*.csv"}, set()),
     (("a b", "größe x/b%20c,d"), "", {}, {"größe x/b%20c,d"}),
+    (("a", ".b.graph_compiler/e1/ready/c", "_temporary/0/d"), "/*", {}, set()),
+    (("a", ".b.graph_compiler/e1/ready/c", "_temporary/0/d"), "/*", ALL_BELOW, set()),
 ])  # fmt: skip
 def test_files_are_read_or_the_source_is_refused(
     files: tuple[str, ...],
@@ -207,6 +209,28 @@ def test_a_file_that_a_source_names_and_spark_skips_is_refused(
     assert f"{tmp_path}/{skipped}" in str(refused.value)
     make(tmp_path, "renamed")
     assert read(spark, tmp_path, "/renamed") == {"renamed"}
+
+
+@pytest.mark.parametrize("options", [{}, ALL_BELOW])
+@pytest.mark.parametrize("schema", [None, "value STRING"])
+def test_a_star_matches_no_hidden_folder(
+    schema: str | None, options: Mapping[str, str], spark: SparkSession, tmp_path: Path
+) -> None:
+    make(tmp_path / "in", "d/a", ".d2/b", "_d3/c", "_v=1/d")
+    make(tmp_path / "hidden", ".d2/b")
+    for path, found in (("in/*", {"d/a", "_v=1/d"}), ("in/*/*", {"d/a", "_v=1/d"}), ("in/*d*/a", {"d/a"})):
+        rows = read_source(Text(f"{tmp_path}/{path}", schema=schema, options=options), spark)
+        assert {row["value"] for row in rows.select("value").collect()} == found
+    assert read(spark, tmp_path / "in", "/.*") == {".d2/b"}
+    with pytest.raises(UnreadFilesError, match=r"/\.d2 is hidden, and a wildcard") as refused:
+        read(spark, tmp_path / "in", "/?d[2]")
+    assert "[^._]" in str(refused.value)
+    assert read(spark, tmp_path / "in", "/[^._]*") == {"d/a"}
+    with pytest.raises(UnreadFilesError, match=r"/\.d2 is hidden, and a wildcard"):
+        read(spark, tmp_path / "hidden", "/*")
+    assert read_source(Text(f"{tmp_path}/hidden/*", schema="value STRING", if_missing="empty"), spark).count() == 0
+    with pytest.raises(PySparkException, match=rf"PATH_NOT_FOUND.*{tmp_path}/in/\*\.gz"):
+        read(spark, tmp_path / "in", "/*.gz")
 
 
 def test_a_hidden_file_of_parquet_is_refused_with_and_without_a_schema(spark: SparkSession, tmp_path: Path) -> None:

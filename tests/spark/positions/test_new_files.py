@@ -363,3 +363,18 @@ def test_new_files_of_several_paths(tmp_path: Path, spark: SparkSession, of_fold
     assert [row.day for row in read] == ["d"]
     assert runs.run("r2") == []  # cleared: the same again
     assert ids(runs) == [1, 2, 3]
+
+
+def test_a_folder_that_gets_its_name_when_it_is_complete_is_read_once(tmp_path: Path, spark: SparkSession) -> None:
+    env = StreamExecutionEnvironment("shop")
+    source = env.from_source(Json(f"{tmp_path}/in/*", schema="id INT, day STRING"), "orders", only_new=True).uid(
+        "orders"
+    )
+    source.sink_to(Parquet(f"{tmp_path}/out"), mode="append").name("out").uid("out")
+    runs = Runs(env, tmp_path, spark)
+    arrives(runs, "one/a.json", 1)
+    arrives(runs, ".two/b.json", 2)
+    assert runs.run("r1") == []
+    (tmp_path / "in/.two").rename(tmp_path / "in/two")
+    assert runs.run("r2") == []
+    assert ids(runs) == [1, 2]

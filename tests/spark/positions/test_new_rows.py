@@ -146,3 +146,18 @@ def test_what_has_no_order_is_refused(  # noqa: PLR0917  # parameters and fixtur
         ThrowableType.RECOVERABLE_ERROR if column == "nothing" else ThrowableType.NON_RECOVERABLE_ERROR
     )
     assert runs.log("orders").numbers() == []
+
+
+def test_the_highest_value_is_that_of_the_sessions_which_read(
+    postgres: Postgres, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Another table of the name has a higher one: what comes below it would never be read."""
+    insert(postgres, 9)
+    postgres.sql("DROP SCHEMA IF EXISTS tenant CASCADE; CREATE SCHEMA tenant; CREATE TABLE tenant.orders (LIKE orders)")
+    postgres.sql("INSERT INTO tenant.orders (id, at) VALUES (1, '2024-01-01')")
+    options = {"sessionInitStatement": "SET search_path = tenant"}
+    runs = runs_by(postgres, "at", tmp_path, spark, options=options)
+    assert runs.run("r1") == []
+    postgres.sql("INSERT INTO tenant.orders (id, at) VALUES (2, '2024-01-02')")
+    assert runs.run("r2") == []
+    assert ids(runs) == [1, 2]

@@ -11,7 +11,14 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import input_file_name
 
 from graph_compiler.spark_runtime.publishing.literal_paths import literal_path
-from graph_compiler.staging.publications.listing import data_files, files_with_rows, first_link, has_rows, is_hidden
+from graph_compiler.staging.publications.listing import (
+    data_files,
+    files_with_rows,
+    first_link,
+    has_rows,
+    is_hidden,
+    visible_pattern,
+)
 
 NAMES = [
     *("a", "x=_1", "x~", "part.crc", "_", "_=", "_x", "_x=1", ".x", ".x=1", ".", "..x", "_SUCCESS"),
@@ -122,3 +129,19 @@ def test_summaries_are_listed_and_have_no_rows() -> None:
     assert not is_hidden("_metadata")
     assert not has_rows("_metadata")
     assert has_rows("_day=1")
+
+
+@pytest.mark.parametrize(
+    "name", ["*", "**", "*x", "*a b", "*.x", "*=1", "*=", "*_x=1", "*_", "*_COPYING_", "*metadata", "*,b", "*é", "*-1"]
+)
+def test_a_name_with_a_leading_star_matches_as_for_hadoop_but_nothing_hidden(name: str, spark: SparkSession) -> None:
+    assert spark._jvm is not None
+    glob = getattr(spark._jvm, "org.apache.hadoop.fs.GlobPattern")
+    declared, visible = glob(name), glob(visible_pattern(name))
+    names = [*NAMES, "a,b", ",b", "_a,b", "_v,x=1,b"]
+    matched = {each for each in names if declared.matches(each) and not is_hidden(each)}
+    found = {each for each in names if visible.matches(each)}
+    assert {each for each in found if not each.endswith("._COPYING_")} == {
+        each for each in matched if not each.endswith("._COPYING_")
+    }
+    assert matched <= found

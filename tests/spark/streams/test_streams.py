@@ -602,3 +602,13 @@ def test_private_connectors_of_a_driver_have_no_key_in_yaml() -> None:
 def test_a_driver_without_the_connector_of_kafka_says_what_it_needs(spark: SparkSession) -> None:
     with pytest.raises(KafkaError, match=rf"org\.apache\.spark:spark-sql-kafka-0-10_2\.13:{spark.version}"):
         read_source(Kafka("orders", bootstrap_servers="127.0.0.1:1"), spark)
+
+
+def test_a_folder_that_gets_its_name_when_it_is_complete_arrives_once(tmp_path: Path, spark: SparkSession) -> None:
+    write(tmp_path / "in/one/a.json", {"id": 1})
+    write(tmp_path / "in/.two/b.json", {"id": 2})
+    runs = copies(tmp_path, Json(f"{tmp_path}/in/*", schema="id INT"), spark)
+    assert runs.run("one") == []
+    (tmp_path / "in/.two").rename(tmp_path / "in/two")
+    assert runs.run("two") == []
+    assert rows(spark, tmp_path / "out") == [(1,), (2,)]

@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.staging.publications.listing import data_files, files_with_rows, has_rows, is_hidden
+from graph_compiler.staging.publications.listing import (
+    data_files,
+    declared_pattern,
+    files_with_rows,
+    has_rows,
+    hidden_matches,
+    is_hidden,
+    visible_pattern,
+)
 from tests.harness.folders import failing, put
 
 
@@ -26,6 +34,36 @@ from tests.harness.folders import failing, put
 )
 def test_names_are_hidden_and_have_rows_as_spark_says(name: str, hidden: bool, rows: bool) -> None:
     assert (is_hidden(name), has_rows(name)) == (hidden, rows)
+
+
+@pytest.mark.parametrize("name", ["_*", "a*", "?", "[a]*", "{*,b}", "*?", "\\*", ".x", "*\\*"])
+def test_other_names_of_a_pattern_stay_as_they_are(name: str) -> None:
+    assert visible_pattern(f"s3a://b/{name}/x") == f"s3a://b/{name}/x"
+
+
+@pytest.mark.parametrize("name", ["*", "*.csv", "*a,b", "*_v=1", "*=1"])
+def test_a_pattern_of_visible_names_says_which_one_was_declared(name: str) -> None:
+    for pattern in (f"/in/{name}", f"s3a://b/{name}/x/{name}"):
+        assert visible_pattern(pattern) != pattern
+        assert declared_pattern(visible_pattern(pattern)) == pattern
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "hidden"),
+    [
+        ("/in/?x", "file:/in/.x", True),
+        ("/in/{*,a}/b", "file:/in/_t/b", True),
+        ("/in/[!a]*/", "file:/in/_t", True),
+        ("/in/[!a]*", "file:/in/_t=1", False),
+        ("/in/_*", "file:/in/_t", False),
+        ("/in/_t/?", "file:/in/_t/a", False),
+        ("?x/a", "file:/home/.work/in/ax/a", False),
+        ("/in/{a/?,b}", "file:/in/a/_", False),
+        ("/in/a", "file:/in/a", False),
+    ],
+)
+def test_a_name_is_hidden_where_a_wildcard_stands_for_its_beginning(pattern: str, path: str, hidden: bool) -> None:
+    assert list(hidden_matches(pattern, ["file:/in/a", path])) == [path] * hidden
 
 
 def test_a_folder_is_walked_without_what_is_hidden(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ class Database:
 
     def never_null(self, table: str) -> frozenset[str]:
         """Return the columns that are NOT NULL in the database, which Spark does not read."""
-        with self.connection() as connection:
+        with self.session() as connection:
             statement = connection.createStatement()
             columns = statement.executeQuery(f"SELECT * FROM {table} WHERE 1 = 0").getMetaData()
             return frozenset(
@@ -148,6 +148,15 @@ class Database:
         finally:
             with suppress(Py4JError):  # closing a broken connection fails, too
                 connection.close()
+
+    @contextmanager
+    def session(self) -> Iterator[Any]:
+        """Yield an open connection in which the declared sessionInitStatement has run, as in those of Spark's reads."""
+        own = next((value for name, value in self.properties.items() if name.lower() == "sessioninitstatement"), "")
+        with self.connection() as connection:
+            if own.strip():
+                self.run(connection, own)
+            yield connection
 
     def open_connection(self) -> Any:
         """Open a connection; raises what the driver raises.

@@ -18,7 +18,16 @@ from functools import partial
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql.functions import col, concat, count, expr, raise_error, when
-from pyspark.sql.types import ByteType, ShortType, StructField, StructType, TimestampNTZType, TimestampType
+from pyspark.sql.types import (
+    ByteType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+    VarcharType,
+)
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Jdbc, SinkMode
@@ -28,7 +37,7 @@ from graph_compiler.declaration.operators import Sink
 from graph_compiler.errors import PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId, quoted
 from graph_compiler.spark_runtime.columns.column_types import check_names
-from graph_compiler.spark_runtime.columns.declared_schema import type_words
+from graph_compiler.spark_runtime.columns.declared_schema import parse_schema, type_words
 from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.connectors.databases.carrying import (
     MarkedPublication,
@@ -104,7 +113,7 @@ class JdbcSink:
         rows = _without_tinyint(rows, held)
         target = Target(name=self.name, held=held, evolves=TABLES_EVOLVE)
         rows = conform_to_target(rows, database.connector, target)
-        rows = _held_as_they_are(rows, held, database)
+        rows = _held_as_they_are(rows, _declared(rows.schema, database) if held is None else held, database)
         key_columns(to.keys, rows.schema)
         if wrong := [field for field in rows.schema if not database.can_hold(field.dataType)]:
             columns = [f"\n  column '{f.name}' is {type_words(f.dataType)}" for f in wrong]
@@ -263,10 +272,10 @@ def _carry_out(to: TablePublication, ledger: Ledger, database: Database) -> Refu
     return None
 
 
-def _held_as_they_are(rows: DataFrame, held: StructType | None, database: Database) -> DataFrame:
+def _held_as_they_are(rows: DataFrame, held: StructType, database: Database) -> DataFrame:
     """Fail for values that the table's columns would round or cut, although Spark has the same type for both."""
     checked = {}
-    for field in held or ():
+    for field in held:
         value = col(quoted(field.name))
         for condition, kind in _limits(field, database_kind(database.url)):
             words = (
@@ -278,6 +287,30 @@ def _held_as_they_are(rows: DataFrame, held: StructType | None, database: Databa
             value = when(fits, value).otherwise(raise_error(lost).cast(field.dataType))
             checked[field.name] = value
     return rows.withColumns(checked) if checked else rows
+
+
+def _declared(columns: StructType, database: Database) -> StructType:
+    """Return the texts of a new table whose length its createTableColumnTypes limits.
+
+    Raises PublicationError for other types than those of the columns: the database would convert values.
+    """
+    declared = next((v for k, v in database.properties.items() if k.lower() == "createtablecolumntypes"), "")
+    written = {field.name.lower(): field for field in columns}
+    limited = []
+    for field in parse_schema(declared) if declared.strip() else ():
+        own = written.get(field.name.lower())
+        if own is None or field.dataType == own.dataType:
+            continue
+        if not (isinstance(own.dataType, StringType) and isinstance(field.dataType, VarcharType)):
+            raise PublicationError(
+                f"createTableColumnTypes makes column '{own.name}' {type_words(field.dataType)}, but its values are "
+                f"{type_words(own.dataType)}: the database could change them\n"
+                "  allowed: the type of its values; VARCHAR(n) for texts\n"
+                "  hint: cast the column before the sink"
+            )
+        kind = {_DATABASE_TYPE: f"varchar({field.dataType.length})"}
+        limited.append(StructField(own.name, own.dataType, metadata=kind))
+    return StructType(limited)
 
 
 def _limits(field: StructField, database: str) -> Iterator[tuple[str, str]]:

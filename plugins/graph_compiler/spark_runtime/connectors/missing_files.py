@@ -23,6 +23,7 @@ from graph_compiler.spark_runtime.connectors.source import MISFIT, REJECTS, Foun
 from graph_compiler.spark_runtime.failures.causes import does_not_exist, similar_path
 from graph_compiler.spark_runtime.spark_internals.file_listings import rows_of_no_files
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import unmatched_path
+from graph_compiler.staging.publications.listing import declared_pattern, visible_pattern
 
 LOG = program_log.logger(__name__)
 PATTERN = frozenset("*?[{\\")
@@ -34,9 +35,14 @@ def why_missing(connector: FileConnector, spark: SparkSession) -> str | None:
 
     Raises the errors of Hadoop if its store does not answer, or refuses.
     """
-    missing = [each for path in connector.paths if (each := unmatched_path(spark, path)) is not None]
+    missing = [each for path in connector.paths if (each := _unmatched(path, spark)) is not None]
     why = why_unknown if connector.if_missing == IfMissing.EMPTY else does_not_exist
     return "\n".join(reason for each in missing if (reason := why(each))) or None
+
+
+def _unmatched(path: str, spark: SparkSession) -> str | None:
+    found = unmatched_path(spark, visible_pattern(path))
+    return None if found is None else declared_pattern(found)
 
 
 def why_unknown(missing: str) -> str | None:
@@ -76,7 +82,7 @@ def rows_if_missing(connector: FileConnector, spark: SparkSession) -> Found | No
     """
     if connector.if_missing != IfMissing.EMPTY or connector.schema is None:
         return None
-    missing = unmatched_path(spark, connector.one_path)
+    missing = _unmatched(connector.one_path, spark)
     if missing is None:
         return None
     if wrong := why_unknown(missing):

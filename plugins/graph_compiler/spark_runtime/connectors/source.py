@@ -30,7 +30,7 @@ from graph_compiler.spark_runtime.columns.schema_change import (
 from graph_compiler.spark_runtime.connectors.folder_values import check_folder_values, folder_refusal
 from graph_compiler.spark_runtime.repeatability.source_files import refuse_files_in_two, refuse_unread_files
 from graph_compiler.spark_runtime.secret_values import reveal_all
-from graph_compiler.spark_runtime.spark_internals.file_listings import PinnedPath, file_versions
+from graph_compiler.spark_runtime.spark_internals.file_listings import PinnedPath, file_versions, load_files
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import plan_leaves
 
 MISFIT = "graph_compiler_misfit"
@@ -153,7 +153,7 @@ def _read_place(connector: Connector, reading: Reading) -> Found:
     except SchemaChangedError:  # perhaps all files are in folders below
         if isinstance(connector, FileConnector):
             lines = spark.read.format("text").options(**reveal_all(connector.spark_options()))
-            refuse_unread_files(spark, plan_leaves(lines.load(connector.one_path)), path)
+            refuse_unread_files(spark, plan_leaves(load_files(lines, [connector.one_path])), path)
         raise
     except PySparkException as error:
         if not isinstance(connector, FileConnector) or (refusal := folder_refusal(error)) is None:
@@ -238,5 +238,6 @@ def _inferred(connector: Connector, spark: SparkSession) -> StructType:
 
 
 def _first_lines(paths: tuple[str, ...], spark: SparkSession) -> RDD[str]:
-    lines = [row[0] for row in spark.read.text(list(paths)).limit(SAMPLED_LINES).collect()]
+    text = load_files(spark.read.format("text"), paths)
+    lines = [row[0] for row in text.limit(SAMPLED_LINES).collect()]
     return spark.sparkContext.parallelize(lines, 1)

@@ -27,6 +27,7 @@ from graph_compiler.spark_runtime.spark_internals.file_listings import (
     PinnedPath,
     file_versions,
     listed_paths,
+    load_files,
     partition_folders,
 )
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import plan_leaves
@@ -150,7 +151,7 @@ def _listed(connector: FileConnector, spark: SparkSession) -> Listing:
     """List a source's files, as Spark would for its rows, without reading one."""
     line = StructType([StructField("graph_compiler_line", StringType())])
     reader = spark.read.format("text").options(**reveal_all(connector.spark_options())).schema(line)
-    leaves = plan_leaves(reader.load(connector.one_path))
+    leaves = plan_leaves(load_files(reader, [connector.one_path]))
     refuse_unread_files(spark, leaves, connector.one_path)
     (leaf,) = leaves
     assert leaf.listing is not None, "it is a read of files"

@@ -44,7 +44,7 @@ def new_rows(
     lower = None if known is None else known.upper
     above = "" if known is None or lower is None else f" WHERE {name} > {_literal(known.kind, lower)} OR {name} IS NULL"
     nulls = f"SUM(CASE WHEN {name} IS NULL THEN 1 ELSE 0 END)"
-    with database.connection() as connection:
+    with database.session() as connection:
         answer = connection.createStatement().executeQuery(f"SELECT MAX({name}), {nulls} FROM {table}{above}")
         answer.next()
         columns = answer.getMetaData()

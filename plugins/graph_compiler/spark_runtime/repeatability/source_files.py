@@ -28,6 +28,7 @@ from graph_compiler.spark_runtime.spark_internals.file_listings import (
     FileVersion,
     Listing,
     files_read,
+    hidden_folder,
     listed_paths,
     skipped_file,
     unlogged_files,
@@ -268,6 +269,12 @@ def refuse_unread_files(spark: SparkSession, leaves: Sequence[PlanLeaf], named: 
     for listing in (leaf.listing for leaf in leaves if leaf.listing is not None and leaf.table is None):
         refuse_folders_of_tables(spark, listing)
         _refuse_unlogged_files(spark, listing)
+        if named is not None and (folder := hidden_folder(listing, named)):
+            raise UnreadFilesError(
+                f"{folder} is hidden, and a wildcard of the path matches its name: its files may not be complete\n"
+                "  allowed: wildcards that match no name with _ or . at its beginning; * and *.csv match none\n"
+                "  hint: let the name begin with [^._] in the pattern"
+            )
     is_hidden_name = named is not None and is_hidden(PurePosixPath(named).name)
     for leaf in leaves:
         if is_hidden_name and leaf.listing is not None and (skipped := skipped_file(leaf.listing)):

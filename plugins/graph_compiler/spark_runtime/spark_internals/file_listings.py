@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.types import StructType
 
@@ -33,7 +33,7 @@ from graph_compiler.spark_runtime.spark_internals.java import (
     scala_sequence,
 )
 from graph_compiler.spark_runtime.spark_internals.plans import analyzed_plan, elements
-from graph_compiler.staging.publications.listing import is_hidden
+from graph_compiler.staging.publications.listing import hidden_matches, is_hidden, visible_pattern
 
 _FILE_SOURCES = "org.apache.spark.sql.execution.datasources"
 _OF_LOG = "MetadataLogFileIndex"
@@ -53,8 +53,18 @@ _MOST_TASKS = 64
 
 
 def load_files(reader: DataFrameReader, paths: Iterable[str]) -> DataFrame:
-    """Load paths; Spark lists more than 32 of them in a job, here with few tasks."""
-    found = list(paths)
+    """Load what paths match and is not hidden; Spark lists more than 32 of them in a job, here with few tasks."""
+    declared = list(paths)
+    found = [visible_pattern(path) for path in declared]
+    try:
+        return _load(reader, found)
+    except AnalysisException as error:
+        if error.getCondition() != "PATH_NOT_FOUND" or found == declared:
+            raise
+    return _load(reader, declared)  # hidden names may match: then there is something, and it has no rows
+
+
+def _load(reader: DataFrameReader, found: list[str]) -> DataFrame:
     if len(found) <= _MOST_TASKS:
         return reader.load(found)
     with few_listing_tasks(reader._spark):
@@ -89,7 +99,7 @@ def stream_files(
 ) -> DataFrame:
     """Return a stream of the files that arrive in a folder, as a format of Spark reads them."""
     reader = spark.readStream.format(format).options(**{**options, **_ALL_AGES})
-    return reader.schema(columns).load(path)
+    return reader.schema(columns).load(visible_pattern(path))
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -302,6 +312,17 @@ def skipped_file(listing: Listing) -> str | None:
             if files.exists(path) and files.getFileStatus(path).isFile():
                 return str(path.toString())
     return None
+
+
+def hidden_folder(listing: Listing, pattern: str) -> str | None:
+    """Return a hidden folder with files that were listed because a wildcard of a pattern matches its name, or None."""
+    if not any(letter in pattern for letter in "*?[{"):
+        return None
+    hidden = tuple(hidden_matches(pattern, str(listing.index.rootPaths().mkString("\n")).split("\n")))
+    if not hidden:
+        return None
+    folders = str(listing.index.leafDirToChildrenFiles().keySet().mkString("\n")).split("\n")
+    return next((each for each in hidden for folder in folders if f"{folder}/".startswith(f"{each}/")), None)
 
 
 def unread_files(listing: Listing) -> list[str]:

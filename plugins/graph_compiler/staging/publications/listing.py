@@ -1,13 +1,17 @@
 """Which files of a folder Spark's readers see.
 
-Spark follows links to folders and to files. Broken links, and folders inside themselves, are skipped.
+Spark follows links to folders and to files. Broken links, and folders inside themselves, are skipped. So are hidden
+names below a folder. But Hadoop's `*` matches them, and then Spark reads what is in them: files that are not complete
+yet, and rows that no run has published.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import filterfalse
 from pathlib import Path
 
 from graph_compiler.staging.store.conditional_put import ask_again
@@ -15,6 +19,9 @@ from graph_compiler.staging.store.staging_store import StagingStore
 
 _SUMMARIES = ("_metadata", "_common_metadata")
 _BEING_COPIED = "._COPYING_"
+_ANY_NAME = re.compile(r"\*+(?P<end>[^*?\[\]{}\\]*)")
+_VISIBLE = re.compile(r"\{\[\^\._\]\*(?P<end>(?:[^,{}\\]|\\.)*),[^{}]*\}")
+_WILDCARDS = frozenset("*?[{")
 
 
 def is_hidden(name: str) -> bool:
@@ -31,6 +38,41 @@ def is_hidden(name: str) -> bool:
 def has_rows(name: str) -> bool:
     """Whether Spark reads rows from a file of this name: it lists Parquet's summaries, but reads no rows from them."""
     return not is_hidden(name) and not (name.startswith(_SUMMARIES) and "=" not in name)
+
+
+def visible_pattern(pattern: str) -> str:
+    """Return the pattern that matches the same, but hidden names only where a name says so: `_*`, not `*`.
+
+    Only names of the form `*` and `*.csv` are changed; for others, see `hidden_matches`.
+    """
+    return "/".join(_visible(name) for name in pattern.split("/"))
+
+
+def _visible(name: str) -> str:
+    found = _ANY_NAME.fullmatch(name)
+    if found is None:
+        return name
+    end = found["end"].replace(",", "\\,")
+    seen = ["[^._]*", "_*" if "=" in end else "_*=*", *(f"{each}*" for each in _SUMMARIES)]
+    alone = [each for each in {end: None, **dict.fromkeys(_SUMMARIES)} if end and each.endswith(end)]
+    return f"{{{','.join([*(each + end for each in seen), *filterfalse(is_hidden, alone)])}}}"
+
+
+def declared_pattern(pattern: str) -> str:
+    """Return the pattern of which `visible_pattern` made this one."""
+    return _VISIBLE.sub(lambda found: "*" + found["end"].replace("\\,", ","), pattern)
+
+
+def hidden_matches(pattern: str, paths: Iterable[str]) -> Iterator[str]:
+    """Yield the paths that a pattern matches because a wildcard stands for the beginning of a hidden name."""
+    if "/" in "".join(re.findall(r"\{[^}]*\}", pattern)):  # its names and those of a path are not the same number
+        return
+    names = pattern.rstrip("/").split("/")
+    begun = [at for at, name in enumerate(reversed(names)) if name[:1] in _WILDCARDS]
+    for path in paths if begun else ():
+        found = path.split("/")[::-1]
+        if any(is_hidden(found[at]) for at in begun if at < len(found)):
+            yield path
 
 
 def data_files(folder: Path) -> frozenset[str]:

@@ -31,6 +31,7 @@ _INIT = "sessioninitstatement"
 _TRANSACTION = re.compile(
     r"(^|;)\s*(begin|start|commit|end|rollback|abort|prepare\s+transaction|set\s+transaction)\b", re.I
 )
+_CHOOSES_HOST = re.compile("targetServerType|loadBalanceHosts|socketFactory|PGHOST|PGDBNAME|PGPORT", re.I)
 _LONGEST_IDLE = "1d"
 _DECIDED_BY_SPARK = {
     f"pushDown{what}": "false" for what in ("Predicate", "Aggregate", "Limit", "Offset", "TableSample", "Join")
@@ -110,7 +111,7 @@ class _Snapshots:
                 connection.close()
 
     def _of(self, connector: Jdbc) -> _Snapshot:
-        key = (connector.url, connector.user, connector.password, connector.driver, connector.options)
+        key = _server(connector)
         if key not in self._taken:
             self._taken[key] = self._take(Database(spark=self.spark, connector=connector))
         return self._taken[key]
@@ -138,6 +139,19 @@ class _Snapshots:
             if not is_refusal(error):
                 raise
             return _Snapshot(None, f"the database exports no snapshot: {database_words(error)}")
+
+
+def _server(connector: Jdbc) -> tuple[object, ...]:
+    """Return what chooses the database that answers: the url without its parameters, if it names one host.
+
+    Other users, schemas and settings of a session see the same snapshot. An option of one of several hosts does not.
+    """
+    url = reveal(connector.url)
+    place, _, parameters = url.partition("?")
+    given = (*(name for name, _ in as_pairs(connector.options)), parameters)
+    if "," in place or any(_CHOOSES_HOST.search(text) for text in given):
+        return (url, connector.user, connector.password, connector.driver, connector.options)
+    return (place, connector.driver)
 
 
 def _reading(connector: Jdbc, snapshot: str) -> Jdbc:
