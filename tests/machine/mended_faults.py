@@ -1530,7 +1530,7 @@ FAULTS = (
     _fault(
         165,
         "each new file is listed by a task of its own",
-        ("load_files", "if len(found) <= _MOST_TASKS:", "if True:"),
+        ("_load", "if len(found) <= _MOST_TASKS:", "if True:"),
         found_by=f"{NEW_FILES}::test_many_new_files_are_listed_by_few_tasks",
     ),
     _fault(
