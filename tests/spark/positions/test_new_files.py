@@ -216,6 +216,7 @@ def test_while_a_run_may_go_on_the_next_one_waits(tmp_path: Path, spark: SparkSe
     (message,) = runs.run("r2")
     assert "run 'r1' has read 1 new file of 'orders'" in message
     assert runs.report().failure.throwable_type is ThrowableType.RECOVERABLE_ERROR  # type: ignore[union-attr]
+    assert runs.run("r1", "out") == []
     assert runs.run("r2") == []
     assert ids(runs) == [1]
 
