@@ -8,13 +8,13 @@ neither                          the pipeline's default, or what the run was tri
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, cast
 
-from airflow.sdk import Context, Param, TaskGroup
+from airflow.sdk import Asset, Context, Param, TaskGroup
 from airflow.sdk.definitions._internal.expandinput import MappedArgument  # Airflow has no public name for it
 from airflow.sdk.exceptions import AirflowFailException
 
@@ -28,6 +28,8 @@ from graph_compiler.errors import InvalidPipelineError, ParameterError, Problem
 from graph_compiler.identifiers import did_you_mean, listing, shown
 
 _ALLOWED = "text, an int, a float, a bool, a date, a template, an XCom, or what the group is mapped over"
+_OF_A_DAG = "text, an int, a float or a bool"
+_HINT = "the pipeline can declare a sql_type for it: then it may be a list, or NULL"
 _LONGEST = 200
 """Characters of what a group is mapped over that are kept as they are."""
 
@@ -38,7 +40,7 @@ class Arguments:
 
     `literals` and `of_the_run` are the arguments of the task group: values, and what only a run knows. `params` are for
     the operators: what the Dag does not declare. `defaults` are all values that are known before a run. `run_date` is
-    the day in `run_date_zone`.
+    the day in `run_date_zone`. `assets` are those that the Dag's schedule names.
     """
 
     pipeline: Pipeline
@@ -47,6 +49,7 @@ class Arguments:
     params: Mapping[str, Param]
     defaults: Mapping[str, ParameterValue]
     run_date_zone: str = "UTC"
+    assets: tuple[Asset, ...] = ()
 
     def mapped_over(self, values: Mapping[str, ParameterValue]) -> str | None:
         """Return those of an instance's values over which its task group is mapped, as text; None if it is not.
@@ -58,6 +61,14 @@ class Arguments:
             return None
         text = ", ".join(f"{name} = {json.dumps(to_wire(values[name]), ensure_ascii=False)}" for name in names)
         return text if len(text) <= _LONGEST else f"values with the digest {digest(text)}"
+
+    def changed_by(self, values: Mapping[str, ParameterValue]) -> Collection[str]:
+        """Return the parameters that have another value in a run than is known before it.
+
+        A Dag may declare a number or a day as text: values are compared with the types that they are bound with.
+        """
+        known = {**self.defaults, **dict(_typed(self.defaults, dict(self.pipeline.params)))}
+        return [name for name, value in known.items() if values.get(name, value) != value]
 
     @classmethod
     def own(cls, pipeline: Pipeline) -> Arguments:
@@ -86,6 +97,8 @@ def arguments_in(group: TaskGroup, pipeline: Pipeline, given: Mapping[str, objec
     literals = dict(_typed({k: v for k, v in values.items() if _is_literal(v)}, own))
     of_the_run = {name: value for name, value in values.items() if name not in literals}
     declared = _declared(group)
+    if group.dag.schedule is not None and (problems := tuple(_wrong_defaults(pipeline, declared, values))):
+        raise pipeline.placed(InvalidPipelineError(pipeline.name, problems))
     usable = dict(_typed(declared, own)).keys()
     return Arguments(
         pipeline=pipeline,
@@ -109,6 +122,39 @@ def _declared(group: TaskGroup) -> dict[str, object]:
         for name, value in dict(inherited.get("params") or {}).items():
             found[name] = value.value if isinstance(value, Param) else value
     return found
+
+
+def _wrong_defaults(
+    pipeline: Pipeline, declared: Mapping[str, object], values: Mapping[str, object]
+) -> Iterator[Problem]:
+    """Find defaults of the Dag that a parameter cannot be: a scheduled run has them."""
+    defaults = dict(pipeline.params)
+    for name, value in declared.items():
+        if name not in defaults or name in values:
+            continue
+        found = f"the Dag's param '{name}' is {shown(value)}"
+        if (value is None or isinstance(value, list | dict)) and not isinstance(defaults[name], TypedValue):
+            yield Problem(message=found, allowed=_OF_A_DAG, hint=_HINT)
+        elif _is_literal(value):
+            try:
+                parse_parameter(name, _text(value), defaults)
+            except ParameterError as error:
+                yield Problem(message=f"{found}: {error}")
+
+
+def check_params(pipeline: Pipeline, params: Mapping[str, object], arguments: Collection[str] = ()) -> None:
+    """Raise AirflowFailException if a run's `params` have what no parameter can be; `arguments` replace some of them.
+
+    Templates make text of it, which would be bound.
+    """
+    for name, default in pipeline.params:
+        value = params.get(name, default)
+        is_text_of_another = value is None or isinstance(value, list | tuple | dict)
+        if is_text_of_another and name not in arguments and not isinstance(default, TypedValue):
+            raise AirflowFailException(
+                f"pipeline '{pipeline.name}': parameter '{name}' is {shown(value)}\n  allowed: {_OF_A_DAG}\n"
+                f"  hint: it is a param of the Dag; {_HINT}"
+            )
 
 
 def rendered_arguments(
