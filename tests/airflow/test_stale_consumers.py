@@ -270,7 +270,7 @@ def test_without_a_connection_what_to_clear_is_in_the_log(run: Run, capsys: pyte
 
 
 def test_no_command_of_airflow_clears_what_the_log_names(run: Run) -> None:
-    """Hold why `how_to_clear` names the UI, as long as `airflow tasks clear -t` is no regular expression."""
+    """Check why `how_to_clear` names the UI: `airflow tasks clear -t` takes no regular expression."""
     from airflow.cli import cli_config
     from airflow.serialization.serialized_objects import DagSerialization
 

@@ -13,8 +13,8 @@ def how_to_clear(task: TaskDeploymentDescriptor, names: Sequence[TaskName]) -> s
     """Return how to clear tasks in the run of `task`, with their downstream tasks: in Airflow's UI.
 
     No command does it. `airflow tasks clear -t` takes no regular expression, though its help says so: it clears each
-    task whose id contains the text, without a word if there is none. It finds a run by its logical date only, and takes
-    no map index. The UI clears the task that is chosen, and lists before what it will clear.
+    task whose id contains the text, and ends as if it had if there is none. It finds a run by its logical date only,
+    and takes no map index. The UI clears the task that is chosen, and lists before what it will clear.
     """
     run = task.identity
     instance = f", with map index {run.map_index}" if run.map_index != NOT_MAPPED else ""
