@@ -181,9 +181,16 @@ def test_what_would_become_text_is_no_value_of_a_param_of_the_dag(value: object,
     # A run that is triggered may have another value.
     dag = dag_with(lambda _: build_task_group(sales()), params=dag_params)
     assert values(dag.get_task("sales.report"), country="de")["country"] == "de"
-    told = "parameter 'country' is .*\\n  allowed: text, .*\\n  hint: it is a param of the Dag"
+    told = "parameter 'country' is .*\\n  allowed: text, .*\\n  hint: it is the param 'country' of the Dag"
     with pytest.raises(AirflowFailException, match=told):
         values(dag.get_task("sales.report"))
+    told = "parameter 'country' is .*\\n.*\\n  hint: it is the param 'of' of the Dag"
+    of = dag_with(
+        lambda _: build_task_group(sales(), params={"country": "{{ params.of }}"}),
+        params={"of": Param(value, type=kind)},
+    )
+    with pytest.raises(AirflowFailException, match=told):
+        values(of.get_task("sales.report"))
     argued = dag_with(
         lambda _: build_task_group(sales(), params={"country": "de"}), params=dag_params, schedule="@daily"
     )
@@ -196,12 +203,19 @@ def test_a_default_of_a_scheduled_dag_has_the_type_of_the_parameter() -> None:
 
 
 def test_a_parameter_with_a_type_may_be_a_list_or_none() -> None:
+    from airflow.sdk.exceptions import AirflowFailException
+
     from graph_compiler.airflow_backend import build_task_group, params_of
 
     env = typed()
     dag = dag_with(lambda _: build_task_group(env), params=params_of(env), schedule="@daily")
     assert values(dag.get_task("typed.out"))["ids"] == "[1, 2]"
     assert values(dag.get_task("typed.out"), until=None)["until"] == "null"
+    given = {"until": "{{ params.of }}"}
+    dag = dag_with(lambda _: build_task_group(env, params=given), params={"of": "2026-01-01"})
+    assert values(dag.get_task("typed.out"))["until"] == '"2026-01-01"'
+    with pytest.raises(AirflowFailException, match="'of' of the Dag; a param of the Dag that is named 'until' can be"):
+        values(dag.get_task("typed.out"), of=None)
 
 
 def typed() -> StreamExecutionEnvironment:

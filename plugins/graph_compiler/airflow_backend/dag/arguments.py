@@ -23,6 +23,7 @@ from graph_compiler.declaration.parameters.parameter import ParameterValue, json
 from graph_compiler.declaration.parameters.typed_value import SQL_TYPE, TypedValue, typed_value
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.describe.run_parameters import check_parameters, parse_parameter
+from graph_compiler.deployment.describe.templates import PARAMETER
 from graph_compiler.deployment.documents.wire import digest, to_wire
 from graph_compiler.errors import InvalidPipelineError, ParameterError, Problem
 from graph_compiler.identifiers import did_you_mean, listing, shown
@@ -142,19 +143,30 @@ def _wrong_defaults(
                 yield Problem(message=f"{found}: {error}")
 
 
-def check_params(pipeline: Pipeline, params: Mapping[str, object], arguments: Collection[str] = ()) -> None:
-    """Raise AirflowFailException if a run's `params` have what no parameter can be; `arguments` replace some of them.
+def check_params(pipeline: Pipeline, params: Mapping[str, object], arguments: Mapping[str, object]) -> None:
+    """Raise AirflowFailException if a run's `params` have what no parameter can be: templates make text of it.
 
-    Templates make text of it, which would be bound.
+    `arguments` are those of the task group, which replace some of them, or are templates of others.
     """
     for name, default in pipeline.params:
-        value = params.get(name, default)
-        is_text_of_another = value is None or isinstance(value, list | tuple | dict)
-        if is_text_of_another and name not in arguments and not isinstance(default, TypedValue):
+        of_dag, is_typed = _param_of_dag(name, arguments), isinstance(default, TypedValue)
+        value = default if of_dag is None else params.get(of_dag, default)
+        is_none = value is None and (name in arguments or not is_typed)
+        if is_none or (isinstance(value, list | tuple | dict) and not is_typed):
+            hint = f"a param of the Dag that is named '{name}' can be NULL, without an argument" if is_typed else _HINT
             raise AirflowFailException(
                 f"pipeline '{pipeline.name}': parameter '{name}' is {shown(value)}\n  allowed: {_OF_A_DAG}\n"
-                f"  hint: it is a param of the Dag; {_HINT}"
+                f"  hint: it is the param '{of_dag}' of the Dag; {hint}"
             )
+
+
+def _param_of_dag(name: str, arguments: Mapping[str, object]) -> str | None:
+    """Return the param of the Dag whose value a parameter has; None if it has another value, or more than it."""
+    if name not in arguments:
+        return name
+    given = arguments[name]
+    found = PARAMETER.fullmatch(given.strip()) if isinstance(given, str) else None
+    return None if found is None else str(found[1] or found[2])
 
 
 def rendered_arguments(
