@@ -162,11 +162,42 @@ def test_they_work_in_a_task_group_too() -> None:
             sales(),
             default_args={"pool": "all"},
             group_args={"big": {"pool": "big"}},
-            task_args={"report": {"trigger_rule": "none_failed"}},
+            task_args={"rows": {"trigger_rule": "none_failed"}},
         )
     found: Any = [dag.get_task(f"sales.{name}") for name in ("rows", "report")]
     assert [(task.owner, task.pool) for task in found] == [("they", "big"), ("they", "all")]
-    assert found[1].trigger_rule == "none_failed"
+    assert found[0].trigger_rule == "none_failed"
+
+
+@pytest.mark.parametrize("rule", ["always", "all_done", "one_success", "none_failed"])
+def test_a_trigger_rule_is_that_of_tasks_that_read_no_other_task_of_the_pipeline(rule: str) -> None:
+    from airflow.sdk import DAG, TaskGroup
+
+    from graph_compiler.airflow_backend import build_dag, build_task_group
+
+    def rules(dag: Any, prefix: str = "") -> list[str]:
+        return [dag.get_task(f"{prefix}{name}").trigger_rule for name in ("rows", "report")]
+
+    of_all: Any = {"trigger_rule": rule}
+    with DAG("nightly", schedule=None, default_args=of_all) as dag:
+        build_task_group(sales())
+    with DAG("grouped", schedule=None) as grouped, TaskGroup("outer", default_args=of_all):
+        build_task_group(sales())
+    assert rules(dag, "sales.") == rules(grouped, "outer.sales.") == [rule, "all_success"]
+    assert rules(build_dag(sales(), default_args=of_all)) == [rule, "all_success"]
+    of_groups: Any = {"big": of_all, "small": of_all}
+    assert rules(build_dag(sales(), group_args=of_groups)) == [rule, "all_success"]
+
+
+def test_a_trigger_rule_of_a_task_that_reads_staged_rows_is_refused() -> None:
+    from airflow.sdk import TriggerRule
+
+    with pytest.raises(InvalidPipelineError) as refused:
+        tasks(task_args={"report": {"trigger_rule": TriggerRule.ALL_DONE}})
+    assert "task_args['report'] has trigger_rule 'all_done', and 'report' reads what other" in str(refused.value)
+    assert "allowed: all_success" in str(refused.value)
+    _, report = tasks(task_args={"report": {"trigger_rule": "all_success"}})
+    assert report.trigger_rule == "all_success"
 
 
 def test_what_a_pipeline_declares_counts_unless_a_function_is_given_it() -> None:

@@ -165,7 +165,8 @@ def test_run_date_in_the_zone_of_the_schedule_is_not_warned_of() -> None:
 class Run:
     """What Airflow knows of a run."""
 
-    def __init__(self, moment: str | None, run_type: str = "scheduled") -> None:
+    def __init__(self, moment: str | None, run_type: str = "scheduled", run_id: str | None = None) -> None:
+        self.run_id = run_id or f"{run_type}__{moment}"
         self.logical_date = None if moment is None else datetime.fromisoformat(moment)
         self.run_after = datetime.fromisoformat("2026-07-01T22:30:00+00:00")
         self.run_type = run_type
@@ -182,6 +183,12 @@ class Run:
         (Run("2026-03-27T00:00:00+00:00", "manual"), "America/New_York", "2026-03-27"),
         (Run("2026-03-27T01:00:00+00:00", "manual"), "America/New_York", "2026-03-26"),
         (Run("2026-03-26T23:30:00+00:00", "backfill"), "Europe/Vienna", "2026-03-27"),
+        # A backfill that repeats a run changes its type, and not its id.
+        (Run("2026-03-27T00:00:00+00:00", "backfill", "manual__2026-03-27_a"), "America/New_York", "2026-03-27"),
+        (Run("2026-03-27T00:00:00+00:00", "backfill", "of_mine"), "America/New_York", "2026-03-27"),
+        (Run("2026-03-27T00:00:00+00:00", "backfill", "scheduled__2026-03-27"), "America/New_York", "2026-03-26"),
+        (Run("2026-03-27T00:00:00+00:00", "backfill"), "America/New_York", "2026-03-26"),
+        (Run("2026-03-27T00:00:00+00:00", "operator_triggered", "manual__x"), "America/New_York", "2026-03-27"),
         (Run(None, "asset_triggered"), "Europe/Vienna", "2026-07-02"),
         (Run(None, "asset_triggered"), "UTC", "2026-07-01"),
     ],

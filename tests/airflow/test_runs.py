@@ -1,5 +1,7 @@
 """How a Dag runs: parameters, schedule, assets, and runs without a logical date."""
 
+from collections import defaultdict
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -8,6 +10,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from graph_compiler import Csv, InvalidPipelineError, Parquet, Schedule, StreamExecutionEnvironment
+from graph_compiler.deployment.documents.report import Output, PublishedCommit
 
 pytestmark = [
     pytest.mark.airflow,
@@ -200,20 +203,20 @@ def test_asset_events_are_only_for_targets_at_the_assets_place() -> None:
 
     env = environment(target="{{ params.root }}/orders", params={"root": "/lake", "least": 1})
     regions = build(env).get_task("out").regions
-    defaults: dict[str, str | int | float | bool] = {"root": "/lake", "least": 1}
-    written = published(regions, defaults, {"root": "/lake", "least": 2, "run_date": "x"})
+    defaults: dict[str, Any] = {"root": "/lake", "least": 1}
+    written = published(regions, defaults, ["least"])
     (one,) = written
     assert one.asset is not None
     assert one.asset.uri == "file:///lake/orders"
-    (elsewhere,) = published(regions, defaults, {"root": "/elsewhere", "least": 1})
+    (elsewhere,) = published(regions, defaults, ["root"])
     assert elsewhere.asset is None
 
     events = {one.asset: SimpleNamespace(extra={"mine": 1})}
-    output: Any = {"name": "out", "kind": "sink", "rows": 3, "bytes": 9, "location": "/lake/orders"}
+    output = Output(name="out", kind="sink", rows=3, bytes=9, location="/lake/orders")
     describe_events({"outlet_events": events}, written, [output])  # type: ignore[typeddict-item]  # a double
     (event,) = events.values()
     assert event.extra == {"mine": 1, "rows": 3, "location": "/lake/orders"}
-    of_a_table: Any = output | {"commit": {"snapshot": "8123456789012345678"}}
+    of_a_table = replace(output, commit=PublishedCommit(kind="snapshot", id="8123456789012345678"))
     describe_events({"outlet_events": events}, written, [of_a_table])  # type: ignore[typeddict-item]  # a double
     assert event.extra["snapshot"] == "8123456789012345678"
 
@@ -226,14 +229,69 @@ def test_sinks_with_the_same_name_have_an_event_each() -> None:
     for name in ("a", "b"):
         orders.sink_to(Parquet(f"/out/{name}"))
     (task,) = build(env).tasks
-    written = published(task.regions, {}, {})
+    written = published(task.regions, {}, ())
     assets = [each.asset for each in written if each.asset is not None]
     assert {asset.uri for asset in assets} == {"file:///out/a", "file:///out/b"}
     events = {asset: SimpleNamespace(extra={}) for asset in assets}
-    staged: Any = {"name": "Sink", "kind": "staged", "rows": 9, "bytes": 9, "location": "x"}
-    outputs: Any = [staged, *({**staged, "kind": "sink", "rows": n, "location": a.uri} for n, a in enumerate(assets))]
+    staged = Output(name="Sink", kind="staged", rows=9, bytes=9, location="x")
+    outputs = [staged, *(replace(staged, kind="sink", rows=n, location=a.uri) for n, a in enumerate(assets))]
     describe_events({"outlet_events": events}, written, outputs)  # type: ignore[typeddict-item]  # a double
     assert [events[asset].extra for asset in assets] == [
         {"rows": 0, "location": assets[0].uri},
         {"rows": 1, "location": assets[1].uri},
     ]
+
+
+def test_every_event_is_described_though_the_xcom_is_too_small_for_all() -> None:
+    from graph_compiler.airflow_backend.task.task_summary import summarize
+
+    env = StreamExecutionEnvironment("sales")
+    orders = env.from_source(Csv("/in", schema="v INT"), "orders")
+    for number in range(200):
+        orders.filter(f"v = {number}").sink_to(Parquet(f"/data/regional/by_country/out_{number}")).name(f"o{number}")
+    task: Any = build(env).tasks[0]
+    outputs = [
+        Output(name=f"o{number}", kind="sink", rows=number, bytes=9, location=f"/data/regional/by_country/out_{number}")
+        for number in range(200)
+    ]
+    report: Any = SimpleNamespace(outputs=outputs, vertices=[])
+    assert len(summarize([report], ["/x"])["outputs"]) < 200
+    events: Any = defaultdict(lambda: SimpleNamespace(extra={}))
+    execution: Any = SimpleNamespace(first=SimpleNamespace(parameters=()))
+    task._announce(execution, {"outlet_events": events}, [report])
+    assert sorted(event.extra["rows"] for event in events.values()) == list(range(200))
+
+
+def test_an_asset_of_the_schedule_keeps_its_name() -> None:
+    from airflow.sdk import DAG, Asset, AssetAny, CronTriggerTimetable
+    from airflow.sdk.definitions.timetables.assets import AssetOrTimeSchedule
+
+    from graph_compiler.airflow_backend import build_task_group
+
+    orders, other = Asset("orders", uri="file:///data/orders"), Asset("other", uri="file:///other")
+    own = environment("/data/orders")
+    cron = CronTriggerTimetable("@daily", timezone="UTC")
+    for schedule in (
+        [orders, other],
+        AssetAny(other, orders),
+        AssetOrTimeSchedule(timetable=cron, assets=[orders, other]),
+    ):
+        task: Any = build(own, schedule=schedule).get_task("out")
+        assert [(asset.name, asset.uri) for asset in task.inlets] == [("orders", "file:///data/orders")]
+        assert [asset.name for asset in task.outlets] == ["file:///out"]
+        with DAG("mine", schedule=schedule) as dag:
+            build_task_group(own)
+        assert dag.get_task("sales.out").inlets == [orders]
+
+
+def test_a_sink_at_an_asset_of_the_schedule_has_its_event() -> None:
+    from airflow.sdk import Asset
+
+    mine, other = Asset("mine", uri="file:///out"), Asset("other", uri="file:///other")
+    task: Any = build(environment(), schedule=[mine, other]).get_task("out")
+    events: Any = defaultdict(lambda: SimpleNamespace(extra={}))
+    report: Any = SimpleNamespace(outputs=[Output(name="out", kind="sink", rows=3, bytes=9, location="/out")])
+    execution: Any = SimpleNamespace(first=SimpleNamespace(parameters=()))
+    task._announce(execution, {"outlet_events": events}, [report])
+    assert task.outlets == [mine]
+    assert events[mine].extra["rows"] == 3

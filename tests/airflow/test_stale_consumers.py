@@ -263,10 +263,27 @@ def test_a_task_whose_input_was_recomputed_meanwhile_is_retried(run: Run, api: F
     assert api.asked[2][2]["task_ids"] == ["one"], "the others are seen to first"
 
 
-def test_without_a_connection_the_command_is_in_the_log(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_connection_what_to_clear_is_in_the_log(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     run.commit("first", epoch=1, checksum="bb")
     run.rerun_stale_consumers("first", None)
     assert "in Airflow's UI, clear one and two_out of run 'r/1'" in capsys.readouterr().out
+
+
+def test_no_command_of_airflow_clears_what_the_log_names(run: Run) -> None:
+    """Check why `how_to_clear` names the UI: `airflow tasks clear -t` takes no regular expression."""
+    from airflow.cli import cli_config
+    from airflow.serialization.serialized_objects import DagSerialization
+
+    dag = DagSerialization.from_dict(DagSerialization.to_dict(run.dag))
+
+    def cleared(tasks: Any) -> set[str]:
+        chosen = dag.partial_subset(task_ids=tasks, include_downstream=True, include_upstream=False)
+        return set(chosen.task_dict)
+
+    assert "regex" in str(cli_config.ARG_TASK_REGEX.kwargs["help"])
+    assert cleared("^(one)$") == set(), "what the command chooses"
+    assert cleared("o") > cleared(["one"]), "others, too"
+    assert cleared(["one"]) == {"one", "last_out"}, "what the UI chooses"
 
 
 def test_a_refused_api_call_fails_the_attempt_and_is_repeated(run: Run, api: FakeApi) -> None:
@@ -317,9 +334,9 @@ def test_unsuccessful_instances_are_not_cleared(tmp_path: Path, api: FakeApi) ->
     assert [path for _, path, _ in api.asked if path.endswith("clearTaskInstances")] == []
 
 
-def test_the_command_names_the_tasks_of_the_dag_they_are_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_log_names_the_tasks_of_the_dag_they_are_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = Run(tmp_path, MAPPED)
     run.commit("first", epoch=1, checksum="bb")
     run.rerun_stale_consumers("first", None)
-    words = "clear each.one and each.two_out of run 'r/1' of 'many', those with map index 1, down"
+    words = "clear each.one and each.two_out of run 'r/1' of 'many', with map index 1, downstream"
     assert words in capsys.readouterr().out

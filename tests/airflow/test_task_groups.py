@@ -163,6 +163,106 @@ def test_a_value_of_a_run_that_is_no_parameter_fails_without_a_retry(value: obje
         rendered_arguments("sales", {"country": value}, {"country": "de"})
 
 
+NO_TEXT = [(None, ["null", "string"]), (["at", "ch"], "array"), ({"a": 1}, "object")]
+
+
+@pytest.mark.parametrize(("value", "kind"), NO_TEXT)
+def test_what_would_become_text_is_no_value_of_a_param_of_the_dag(value: object, kind: Any) -> None:
+    from airflow.sdk import Param
+    from airflow.sdk.exceptions import AirflowFailException
+
+    dag_params = {"country": Param(value, type=kind)}
+    words = refused({}, env=sales(), params=dag_params, schedule="@daily")
+    assert "the Dag's param 'country' is " in words
+    assert "allowed: text, an int, a float or a bool\n    hint: the pipeline can declare a sql_type" in words
+
+    from graph_compiler.airflow_backend import build_task_group
+
+    # A run that is triggered may have another value.
+    dag = dag_with(lambda _: build_task_group(sales()), params=dag_params)
+    assert values(dag.get_task("sales.report"), country="de")["country"] == "de"
+    told = "parameter 'country' is .*\\n  allowed: text, .*\\n  hint: it is the param 'country' of the Dag"
+    with pytest.raises(AirflowFailException, match=told):
+        values(dag.get_task("sales.report"))
+    told = "parameter 'country' is .*\\n.*\\n  hint: it is the param 'of' of the Dag"
+    of = dag_with(
+        lambda _: build_task_group(sales(), params={"country": "{{ params.of }}"}),
+        params={"of": Param(value, type=kind)},
+    )
+    with pytest.raises(AirflowFailException, match=told):
+        values(of.get_task("sales.report"))
+    argued = dag_with(
+        lambda _: build_task_group(sales(), params={"country": "de"}), params=dag_params, schedule="@daily"
+    )
+    assert values(argued.get_task("sales.report"))["country"] == "de"
+
+
+def test_a_default_of_a_scheduled_dag_has_the_type_of_the_parameter() -> None:
+    words = refused({}, env=sales(), params={"least": "x"}, schedule="@daily")
+    assert "the Dag's param 'least' is 'x': parameter 'least' is 'x'" in words
+
+
+def test_a_parameter_with_a_type_may_be_a_list_or_none() -> None:
+    from airflow.sdk.exceptions import AirflowFailException
+
+    from graph_compiler.airflow_backend import build_task_group, params_of
+
+    env = typed()
+    dag = dag_with(lambda _: build_task_group(env), params=params_of(env), schedule="@daily")
+    assert values(dag.get_task("typed.out"))["ids"] == "[1, 2]"
+    assert values(dag.get_task("typed.out"), until=None)["until"] == "null"
+    given = {"until": "{{ params.of }}"}
+    dag = dag_with(lambda _: build_task_group(env, params=given), params={"of": "2026-01-01"})
+    assert values(dag.get_task("typed.out"))["until"] == '"2026-01-01"'
+    with pytest.raises(AirflowFailException, match="'of' of the Dag; a param of the Dag that is named 'until' can be"):
+        values(dag.get_task("typed.out"), of=None)
+
+
+def typed() -> StreamExecutionEnvironment:
+    params = {
+        "ids": [1, 2],
+        "since": date(2026, 1, 1),
+        "until": {"default": None, "sql_type": "DATE"},
+        "rate": {"default": "0.06", "sql_type": "DECIMAL(4, 2)"},
+        "least": 4,
+    }
+    env = StreamExecutionEnvironment("typed", params=params)
+    rows = env.from_source(Values([(1, "at")], "n INT, c STRING"), "rows")
+    place = "/out/{{ params.since }}/{{ params.ids }}/{{ params.least }}"
+    rows.filter("n >= :least AND :until IS NULL").sink_to(Parquet(place)).name("out")
+    return env
+
+
+@pytest.mark.parametrize(
+    ("of_dag", "changed"),
+    [
+        ({}, False),
+        ({"least": "4"}, False),  # a Dag may have text for a number
+        ({"since": "2026-02-02", "ids": [3], "least": 5}, False),
+        ({"rate": "0.060"}, False),
+        ({"since": "2026-02-02", "sent": {"since": "2026-02-03"}}, True),
+        ({"sent": {"ids": [2, 1]}}, True),
+        ({"sent": {"rate": "0.07"}}, False),  # no part of the place
+    ],
+)
+def test_a_sink_whose_place_has_typed_parameters_has_an_event(of_dag: dict[str, Any], changed: bool) -> None:
+    from graph_compiler.airflow_backend import build_task_group, params_of
+    from graph_compiler.airflow_backend.dag.assets import published
+    from graph_compiler.deployment.describe.run_parameters import parse_parameter
+
+    env, sent = typed(), of_dag.pop("sent", {})
+    dag = dag_with(lambda _: build_task_group(env), params={**params_of(env), **of_dag})
+    task: Any = dag.get_task("typed.out")
+    texts, own = values(task, **{**dag.params.dump(), **sent}), dict(env.pipeline().params)
+    of_run = {name: parse_parameter(name, texts[name], own) for name in own}
+    (written,) = published(task.regions, task.arguments.defaults, task.arguments.changed_by(of_run))
+    assert (written.asset is None) is changed
+    if written.asset is not None:
+        from graph_compiler.declaration.connectors.file_uris import place_uri
+
+        assert written.asset.uri == place_uri(texts["out.path"])
+
+
 def test_assets_are_those_of_the_arguments() -> None:
     from graph_compiler.airflow_backend import build_task_group
 

@@ -60,6 +60,8 @@ def test_types_have_one_form(text: object, kind: str | None) -> None:
         ("STRING", "O'Hara", "O'Hara"),
         ("BOOLEAN", "true", True),
         ("DOUBLE", "5", 5.0),
+        ("INT", "5.0", 5),  # an integer of JSON Schema
+        ("ARRAY<BIGINT>", "[1, 2.0]", (1, 2)),
     ],
 )
 def test_text_is_read_as_the_parameters_type(kind: str, text: str, value: object) -> None:
@@ -73,6 +75,7 @@ def test_text_is_read_as_the_parameters_type(kind: str, text: str, value: object
         ("ARRAY<STRING>", "a,b", 'a list as JSON, such as ["a", "b"]'),
         ("ARRAY<BIGINT>", "[1.5]", "a whole number"),
         ("ARRAY<BIGINT>", "[true]", "a whole number"),
+        ("BIGINT", "9007199254740993.0", "a whole number"),
         ("ARRAY<BIGINT>", '{"a": 1}', "a list of BIGINT"),
         ("INT", "2147483648", "a whole number of 32 bits"),
         ("DATE", "2026-02-30", "a day, such as 2026-01-31"),

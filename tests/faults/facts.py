@@ -15,7 +15,7 @@ from tests.faults.places.file_points import is_visible
 from tests.faults.plan import LOSSES, OF_SEVERAL_RUNS, OUTAGES, Fault, Point
 from tests.faults.workloads import WORKLOADS
 
-REFUSED = "airflow tasks clear"
+REFUSED = "in Airflow's UI, clear "
 _ALL = 100
 _MAY_FINISH = (Fault.KILL_RUNNER, Fault.KILL_SUPERVISOR, Fault.STARTED_TWICE)
 """The first execution may finish before a second one begins, which keeps its work then."""

@@ -233,14 +233,10 @@ class Trial:
         """Clear the tasks in the failed task's message; return all that run again, and how often they have run."""
         history = attempts_of(self.place.store, self.layout)
         reasons = [attempt.reason for attempts in history.values() for attempt in attempts]
-        told = [
-            found[1]
-            for reason in reasons
-            if REFUSED in reason and (found := re.search(r"-t '?\^\(([^)]*)\)\$", reason))
-        ]
+        told = [found[1] for reason in reasons if (found := re.search(f"{re.escape(REFUSED)}(.*?) of run ", reason))]
         if not told:
             return {}
-        cleared = self._clear(told[-1].split("|"), downstream=True)
+        cleared = self._clear(re.split(", | and ", told[-1]), downstream=True)
         return {task: len(history.get(task, ())) for task in cleared}
 
     def _clear_all(self) -> str:

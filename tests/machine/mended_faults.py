@@ -2003,4 +2003,35 @@ FAULTS = (
         found_by="spark/connectors/test_jdbc_snapshots.py"
         "::test_sources_of_one_database_have_one_snapshot_whatever_their_options",
     ),
+    _fault(
+        227,
+        "None and lists of a Dag's params become text in a task group, and are bound",
+        (
+            "DeploymentTaskOperator.render_template_fields",
+            'check_params(self.arguments.pipeline, context.get("params", {}), given)',
+            "pass",
+        ),
+        found_by="airflow/test_task_groups.py::test_what_would_become_text_is_no_value_of_a_param_of_the_dag",
+    ),
+    _fault(
+        228,
+        "a trigger rule of default_args lets tasks run without the staged rows that they read",
+        ("add_tasks", "_ALL_SUCCESS if name in readers else {}", "{}"),
+        found_by=(
+            "airflow/test_airflow_arguments.py::"
+            "test_a_trigger_rule_is_that_of_tasks_that_read_no_other_task_of_the_pipeline"
+        ),
+    ),
+    _fault(
+        229,
+        "a run that was started for a day has another run_date when a backfill repeats it",
+        ("_is_asked_for", 'if run.run_type != "backfill":', "if True:"),
+        found_by=f"{RUN_DAYS_TESTS}::test_run_date_is_the_day_in_the_zone_that_the_pipeline_asks_for",
+    ),
+    _fault(
+        230,
+        "a sink whose place has typed parameters has no asset event in a task group",
+        ("Arguments.changed_by", "**dict(_typed(self.defaults, dict(self.pipeline.params)))", "**{}"),
+        found_by="airflow/test_task_groups.py::test_a_sink_whose_place_has_typed_parameters_has_an_event",
+    ),
 )

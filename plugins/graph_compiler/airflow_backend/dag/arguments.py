@@ -8,13 +8,13 @@ neither                          the pipeline's default, or what the run was tri
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, cast
 
-from airflow.sdk import Context, Param, TaskGroup
+from airflow.sdk import Asset, Context, Param, TaskGroup
 from airflow.sdk.definitions._internal.expandinput import MappedArgument  # Airflow has no public name for it
 from airflow.sdk.exceptions import AirflowFailException
 
@@ -23,11 +23,14 @@ from graph_compiler.declaration.parameters.parameter import ParameterValue, json
 from graph_compiler.declaration.parameters.typed_value import SQL_TYPE, TypedValue, typed_value
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.describe.run_parameters import check_parameters, parse_parameter
+from graph_compiler.deployment.describe.templates import PARAMETER
 from graph_compiler.deployment.documents.wire import digest, to_wire
 from graph_compiler.errors import InvalidPipelineError, ParameterError, Problem
 from graph_compiler.identifiers import did_you_mean, listing, shown
 
 _ALLOWED = "text, an int, a float, a bool, a date, a template, an XCom, or what the group is mapped over"
+_OF_A_DAG = "text, an int, a float or a bool"
+_HINT = "the pipeline can declare a sql_type for it: then it may be a list, or NULL"
 _LONGEST = 200
 """Characters of what a group is mapped over that are kept as they are."""
 
@@ -38,7 +41,7 @@ class Arguments:
 
     `literals` and `of_the_run` are the arguments of the task group: values, and what only a run knows. `params` are for
     the operators: what the Dag does not declare. `defaults` are all values that are known before a run. `run_date` is
-    the day in `run_date_zone`.
+    the day in `run_date_zone`. `assets` are those that the Dag's schedule names.
     """
 
     pipeline: Pipeline
@@ -47,6 +50,7 @@ class Arguments:
     params: Mapping[str, Param]
     defaults: Mapping[str, ParameterValue]
     run_date_zone: str = "UTC"
+    assets: tuple[Asset, ...] = ()
 
     def mapped_over(self, values: Mapping[str, ParameterValue]) -> str | None:
         """Return those of an instance's values over which its task group is mapped, as text; None if it is not.
@@ -58,6 +62,14 @@ class Arguments:
             return None
         text = ", ".join(f"{name} = {json.dumps(to_wire(values[name]), ensure_ascii=False)}" for name in names)
         return text if len(text) <= _LONGEST else f"values with the digest {digest(text)}"
+
+    def changed_by(self, values: Mapping[str, ParameterValue]) -> Collection[str]:
+        """Return the parameters that have another value in a run than is known before it.
+
+        A Dag may declare a number or a day as text: values are compared with the types that they are bound with.
+        """
+        known = {**self.defaults, **dict(_typed(self.defaults, dict(self.pipeline.params)))}
+        return [name for name, value in known.items() if values.get(name, value) != value]
 
     @classmethod
     def own(cls, pipeline: Pipeline) -> Arguments:
@@ -86,6 +98,8 @@ def arguments_in(group: TaskGroup, pipeline: Pipeline, given: Mapping[str, objec
     literals = dict(_typed({k: v for k, v in values.items() if _is_literal(v)}, own))
     of_the_run = {name: value for name, value in values.items() if name not in literals}
     declared = _declared(group)
+    if group.dag.schedule is not None and (problems := tuple(_wrong_defaults(pipeline, declared, values))):
+        raise pipeline.placed(InvalidPipelineError(pipeline.name, problems))
     usable = dict(_typed(declared, own)).keys()
     return Arguments(
         pipeline=pipeline,
@@ -109,6 +123,50 @@ def _declared(group: TaskGroup) -> dict[str, object]:
         for name, value in dict(inherited.get("params") or {}).items():
             found[name] = value.value if isinstance(value, Param) else value
     return found
+
+
+def _wrong_defaults(
+    pipeline: Pipeline, declared: Mapping[str, object], values: Mapping[str, object]
+) -> Iterator[Problem]:
+    """Find defaults of the Dag that a parameter cannot be: a scheduled run has them."""
+    defaults = dict(pipeline.params)
+    for name, value in declared.items():
+        if name not in defaults or name in values:
+            continue
+        found = f"the Dag's param '{name}' is {shown(value)}"
+        if (value is None or isinstance(value, list | dict)) and not isinstance(defaults[name], TypedValue):
+            yield Problem(message=found, allowed=_OF_A_DAG, hint=_HINT)
+        elif _is_literal(value):
+            try:
+                parse_parameter(name, _text(value), defaults)
+            except ParameterError as error:
+                yield Problem(message=f"{found}: {error}")
+
+
+def check_params(pipeline: Pipeline, params: Mapping[str, object], arguments: Mapping[str, object]) -> None:
+    """Raise AirflowFailException if a run's `params` have what no parameter can be: templates make text of it.
+
+    `arguments` are those of the task group, which replace some of them, or are templates of others.
+    """
+    for name, default in pipeline.params:
+        of_dag, is_typed = _param_of_dag(name, arguments), isinstance(default, TypedValue)
+        value = default if of_dag is None else params.get(of_dag, default)
+        is_none = value is None and (name in arguments or not is_typed)
+        if is_none or (isinstance(value, list | tuple | dict) and not is_typed):
+            hint = f"a param of the Dag that is named '{name}' can be NULL, without an argument" if is_typed else _HINT
+            raise AirflowFailException(
+                f"pipeline '{pipeline.name}': parameter '{name}' is {shown(value)}\n  allowed: {_OF_A_DAG}\n"
+                f"  hint: it is the param '{of_dag}' of the Dag; {hint}"
+            )
+
+
+def _param_of_dag(name: str, arguments: Mapping[str, object]) -> str | None:
+    """Return the param of the Dag whose value a parameter has; None if it has another value, or more than it."""
+    if name not in arguments:
+        return name
+    given = arguments[name]
+    found = PARAMETER.fullmatch(given.strip()) if isinstance(given, str) else None
+    return None if found is None else str(found[1] or found[2])
 
 
 def rendered_arguments(

@@ -12,25 +12,29 @@ from dataclasses import dataclass
 from airflow.sdk import Asset, AssetAll, AssetAny, Context
 from airflow.sdk.bases.operator import BaseOperator
 
-from graph_compiler.airflow_backend.task.task_summary import OutputSummary
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.connectors.file_uris import place_uri
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.describe.templates import asset_uri, parameters_in
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, RegionDescriptor
+from graph_compiler.deployment.documents.report import Output
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing
 
 
-def inlets(regions: Sequence[RegionDescriptor], defaults: Mapping[str, ParameterValue]) -> list[Asset]:
-    """Return the assets of the regions' sources, each once."""
-    return _distinct(asset for _, asset in _assets(regions, Source, defaults))
+def inlets(
+    regions: Sequence[RegionDescriptor], defaults: Mapping[str, ParameterValue], named: Iterable[Asset] = ()
+) -> list[Asset]:
+    """Return the assets of the regions' sources, each once; of `named`, those with their URIs."""
+    return _distinct(asset for _, asset in _assets(regions, Source, defaults, named))
 
 
-def outlets(regions: Sequence[RegionDescriptor], defaults: Mapping[str, ParameterValue]) -> list[Asset]:
-    """Return the assets of the regions' sinks, each once."""
-    return _distinct(asset for _, asset in _assets(regions, Sink, defaults))
+def outlets(
+    regions: Sequence[RegionDescriptor], defaults: Mapping[str, ParameterValue], named: Iterable[Asset] = ()
+) -> list[Asset]:
+    """Return the assets of the regions' sinks, each once; of `named`, those with their URIs."""
+    return _distinct(asset for _, asset in _assets(regions, Sink, defaults, named))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +46,13 @@ class Written:
 
 
 def published(
-    regions: Sequence[RegionDescriptor], defaults: Mapping[str, ParameterValue], values: Mapping[str, ParameterValue]
+    regions: Sequence[RegionDescriptor],
+    defaults: Mapping[str, ParameterValue],
+    changed: Collection[str],
+    named: Iterable[Asset] = (),
 ) -> tuple[Written, ...]:
-    """Return the published sinks of a run with these parameters, in the order of publication."""
-    changed = {name for name, default in defaults.items() if values.get(name, default) != default}
-    assets = {operator.operator_id: asset for operator, asset in _assets(regions, Sink, defaults)}
+    """Return the published sinks of a run in which these parameters have changed, in the order of publication."""
+    assets = {operator.operator_id: asset for operator, asset in _assets(regions, Sink, defaults, named)}
     sinks = {
         operator.operator_id: operator
         for region in regions
@@ -66,18 +72,18 @@ def published(
     )
 
 
-def describe_events(context: Context, written: Iterable[Written], outputs: Iterable[OutputSummary]) -> None:
+def describe_events(context: Context, written: Iterable[Written], outputs: Iterable[Output]) -> None:
     """Add rows, place and a table's commit to each event. Sinks with the same name are distinguished by their order."""
     left = list(written)
     for output in outputs:
         names = [each.name for each in left]
-        if output["kind"] != "sink" or output["name"] not in names:
+        if output.kind != "sink" or output.name not in names:
             continue
-        asset = left.pop(names.index(output["name"])).asset
+        asset = left.pop(names.index(output.name)).asset
         if asset is not None:
             event = context["outlet_events"][asset]
-            commit = output.get("commit") or {}
-            event.extra |= {"rows": output["rows"], "location": output["location"], **commit}
+            commit = {} if output.commit is None else output.commit.to_json()
+            event.extra |= {"rows": output.rows, "location": output.location, **commit}
 
 
 def asset_at(place: str) -> Asset:
@@ -91,7 +97,7 @@ def runs_without_end(schedule: object, tasks: Iterable[BaseOperator]) -> tuple[P
     written = {out.uri for task in tasks for out in task.outlets if isinstance(out, Asset)}
     if not _is_met(awaited, written):
         return ()
-    own = sorted(written & set(_uris(awaited)))
+    own = sorted(written & {asset.uri for asset in assets_awaited(awaited)})
     return (
         Problem(
             key="schedule.assets",
@@ -110,11 +116,16 @@ def _is_met(awaited: object, written: Collection[str]) -> bool:
     return bool(parts) and is_enough(_is_met(part, written) for part in parts)
 
 
-def _uris(awaited: object) -> Iterator[str]:
+def assets_awaited(schedule: object) -> Iterator[Asset]:
+    """Yield the assets that a schedule names.
+
+    They may have names of their own, and Airflow allows a URI only one: ours, whose name is the URI, would be inactive.
+    """
+    awaited = getattr(schedule, "asset_condition", schedule)
     if isinstance(awaited, Asset):
-        yield awaited.uri
+        yield awaited
     for part in _parts(awaited):
-        yield from _uris(part)
+        yield from assets_awaited(part)
 
 
 def _parts(awaited: object) -> Sequence[object]:
@@ -124,13 +135,18 @@ def _parts(awaited: object) -> Sequence[object]:
 
 
 def _assets(
-    regions: Iterable[RegionDescriptor], kind: type[Source | Sink], defaults: Mapping[str, ParameterValue]
+    regions: Iterable[RegionDescriptor],
+    kind: type[Source | Sink],
+    defaults: Mapping[str, ParameterValue],
+    named: Iterable[Asset],
 ) -> Iterator[tuple[OperatorDescriptor, Asset]]:
+    known = {asset.uri: asset for asset in named}
     for operator in (operator for region in regions for operator in region.operators):
         if isinstance(operator.operator, kind):
             for connector in _connector(operator).each_place():
                 if (uri := asset_uri(connector, defaults)) is not None:
-                    yield operator, Asset(uri)
+                    ours = Asset(uri)  # its URI may be written differently
+                    yield operator, known.get(ours.uri, ours)
 
 
 def _connector(operator: OperatorDescriptor) -> Connector:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from airflow.sdk import DAG, XComArg
 from airflow.sdk.definitions.edges import EdgeInfoType
 
 from graph_compiler.airflow_backend.dag.arguments import Arguments
+from graph_compiler.airflow_backend.dag.assets import assets_awaited
 from graph_compiler.airflow_backend.dag.plan_document import packed
 from graph_compiler.airflow_backend.dag.restart_strategy import restart_strategy
 from graph_compiler.airflow_backend.installation.settings import Settings
@@ -23,16 +25,22 @@ from graph_compiler.explain.text.plan_text import explain_tasks
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import TaskName
 
+_ALL_SUCCESS: Mapping[str, Any] = {"trigger_rule": "all_success"}
+"""Of tasks that read staged rows: with another rule, also one from a Dag's `default_args`, they would run without."""
+
 
 def add_tasks(
     dag: DAG, compiled: CompiledPipeline, settings: Settings, arguments: Arguments, airflow: AirflowArguments
 ) -> tuple[Mapping[TaskName, DeploymentTaskOperator], Plan]:
     """Add the tasks of a pipeline, and a dependency for each staged edge between two; return them, and the plan."""
     groups = compiled.deployment.slot_sharing_groups
-    arguments = replace(arguments, run_date_zone=compiled.options.run_date_timezone)
+    awaited = tuple(assets_awaited(dag.schedule))
+    arguments = replace(arguments, run_date_zone=compiled.options.run_date_timezone, assets=awaited)
     restart, described = restart_strategy(compiled.options), describe_pipeline(compiled)
     plan = plan_of(compiled, described)
     explanations = explain_tasks(plan)
+    labels = _labels(compiled)
+    readers = {downstream for _, downstream in labels}
     tasks = {
         name: DeploymentTaskOperator(
             regions=regions,
@@ -45,7 +53,7 @@ def add_tasks(
             params=dict(arguments.params),
             render_template_as_native_obj=False,  # a value that looks like a number stays text
             dag=dag,
-            **airflow.of_task(name, groups[name]),
+            **{**airflow.of_task(name, groups[name]), **(_ALL_SUCCESS if name in readers else {})},
         )
         for name, regions in described.tasks().items()
     }
@@ -54,11 +62,6 @@ def add_tasks(
         for upstream, _ in XComArg.iter_xcom_references(dict(arguments.of_the_run)):
             upstream >> task
     next(iter(tasks.values())).plan_document = packed(plan)
-    labels: dict[tuple[TaskName, TaskName], list[str]] = {}
-    for edge in compiled.task_edges():
-        task_of = compiled.deployment.task_of_vertex
-        ends = task_of(edge.source_id).id, task_of(edge.target_id).id
-        labels.setdefault(ends, []).append(f"{edge.ship_strategy} · {edge.result_type}")
     for (upstream_name, downstream_name), texts in labels.items():
         upstream, downstream = tasks[upstream_name], tasks[downstream_name]
         upstream >> downstream
@@ -66,6 +69,16 @@ def add_tasks(
         label = EdgeInfoType(label=", ".join(dict.fromkeys(texts)))
         dag.set_edge_info(upstream.task_id, downstream.task_id, label)
     return tasks, plan
+
+
+def _labels(compiled: CompiledPipeline) -> Mapping[tuple[TaskName, TaskName], Sequence[str]]:
+    """Return what is staged between two tasks, for each two that depend on each other."""
+    labels: dict[tuple[TaskName, TaskName], list[str]] = {}
+    for edge in compiled.task_edges():
+        task_of = compiled.deployment.task_of_vertex
+        ends = task_of(edge.source_id).id, task_of(edge.target_id).id
+        labels.setdefault(ends, []).append(f"{edge.ship_strategy} · {edge.result_type}")
+    return labels
 
 
 def _page(explanation: str, regions: Sequence[RegionDescriptor]) -> str:

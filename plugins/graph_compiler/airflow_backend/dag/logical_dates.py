@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, time, timedelta
-from typing import cast
+from typing import Any, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from airflow.sdk import Asset, AssetAll, AssetAny, Context, CronTriggerTimetable
@@ -61,13 +61,24 @@ def _using_logical_date(compiled: CompiledPipeline, templates: Environment) -> I
 def with_run_date(context: Context, zone: str = "UTC") -> Context:
     """Add `run_date` to Jinja's variables: the run's day in a time zone.
 
-    Who starts a run by hand for a day (`submit --date`) means that day, which Airflow keeps as its midnight in UTC.
+    Who starts a run by hand, or by another Dag, for a day (`submit --date`) means that day, which Airflow keeps as its
+    midnight in UTC.
     """
     run = context["dag_run"]
     moment = (run.logical_date or run.run_after).astimezone(UTC)
-    is_day = run.run_type == "manual" and moment.time() == time() and run.logical_date is not None
+    is_day = _is_asked_for(run) and moment.time() == time() and run.logical_date is not None
     day = moment if is_day else moment.astimezone(ZoneInfo(zone))
     return cast(Context, {**context, RUN_DATE: f"{day:%Y-%m-%d}"})
+
+
+def _is_asked_for(run: Any) -> bool:
+    """Whether a person or a Dag started a run, and no schedule.
+
+    A backfill that repeats a run makes it one of its own, but keeps the id; a schedule gives ids with its name.
+    """
+    if run.run_type != "backfill":
+        return run.run_type in ("manual", "operator_triggered")
+    return not str(run.run_id).startswith(("backfill__", "scheduled__"))
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from graph_compiler.airflow_backend.task.task_try import TaskTry
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor, StagedInput
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.wire import values_within
-from graph_compiler.deployment.plans.clear_command import clear_command
+from graph_compiler.deployment.plans.how_to_clear import how_to_clear
 from graph_compiler.deployment.plans.plan_record import PlanRecord
 from graph_compiler.errors import StaleResultError
 from graph_compiler.identifiers import RegionId, TaskId, TaskName, listing
@@ -53,7 +53,7 @@ def _rerun(names: Sequence[TaskName], task: TaskTry, operator: BaseOperator, con
     stale = tuple(dict.fromkeys(names))
     if conn_id is None:
         words = f"{listing(stale)} finished from rows that have changed since; unless already cleared: "
-        operator.log.info("%s", task.log_line(words + clear_command(task.first, stale)))
+        operator.log.info("%s", task.log_line(words + how_to_clear(task.first, stale)))
         return
     run = task.first.identity
     tasks = _with_downstream(stale, run, operator)

@@ -13,7 +13,7 @@ from airflow.sdk.exceptions import AirflowException
 from jinja2 import Environment
 
 from graph_compiler.airflow_backend.connection_access import open_stores
-from graph_compiler.airflow_backend.dag.arguments import Arguments, rendered_arguments, with_arguments
+from graph_compiler.airflow_backend.dag.arguments import Arguments, check_params, rendered_arguments, with_arguments
 from graph_compiler.airflow_backend.dag.assets import describe_events, inlets, outlets, published
 from graph_compiler.airflow_backend.dag.logical_dates import explaining_templates, with_run_date
 from graph_compiler.airflow_backend.dag.plan_document import PLAN_DOCUMENT
@@ -39,6 +39,7 @@ from graph_compiler.declaration.parameters.parameter import RUN_DATE, ParameterV
 from graph_compiler.declaration.parameters.typed_value import TypedValue
 from graph_compiler.deployment.describe.templates import find_places
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
+from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.deployment.plans.plan_record import PlanRecord
 from graph_compiler.deployment.restart_strategy import RestartStrategy
 from graph_compiler.deployment.targets.submit_settings import UNDECLARED, SubmitSettings
@@ -77,8 +78,8 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
             application=str(APPLICATION),
             name=f"{first.pipeline}.{first.task_name}",
             conn_id=where.conn_id or settings.conn_id,
-            inlets=inlets(regions, arguments.defaults),
-            outlets=outlets(regions, arguments.defaults),
+            inlets=inlets(regions, arguments.defaults, arguments.assets),
+            outlets=outlets(regions, arguments.defaults, arguments.assets),
             **submit_options(where, settings.spark_conf),
             **{**retry_arguments(restart, self._failures), **kwargs},
         )
@@ -110,8 +111,10 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
     def render_template_fields(self, context: Context, jinja_env: Environment | None = None) -> None:
         """Render, with `run_date` and the arguments of the task group among the parameters.
 
-        Raises AirflowFailException if a place needs a variable missing in this run.
+        Raises AirflowFailException if a place needs a variable missing in this run, or a parameter is none.
         """
+        given = {**self.arguments.literals, **self.arguments.of_the_run}
+        check_params(self.arguments.pipeline, context.get("params", {}), given)
         name, of_the_run = self.arguments.pipeline.name, dict(self.arguments.of_the_run)
         defaults = dict(self.arguments.pipeline.params)
         texts = {key: text for key, text in of_the_run.items() if isinstance(text, str)}
@@ -144,24 +147,24 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
             check_recorded_places(task, self.others)
             check_plan(task, self._plan)
             try:
-                summary = self._submit(task, application, context)
+                reports = self._submit(task, application, context)
             except AirflowException:  # it may have recomputed a result before it failed
                 rerun_stale_consumers(task, self.others, self, self._settings.api_conn_id)
                 raise
             check_reads(rerun_stale_consumers(task, self.others, self, self._settings.api_conn_id))
-            self._announce(task, context, summary)
-            return summary
+            self._announce(task, context, reports)
+            return summarize(reports, task.descriptors)
 
-    def _announce(self, task: TaskTry, context: Context, summary: FinishedTask) -> None:
+    def _announce(self, task: TaskTry, context: Context, reports: Sequence[ExecutionReport]) -> None:
         """Keep the outlets to which this run has published: Airflow creates an event for each."""
-        values = dict(task.first.parameters)
-        written = published(self._regions, self.arguments.defaults, values)
+        changed = self.arguments.changed_by(dict(task.first.parameters))
+        written = published(self._regions, self.arguments.defaults, changed, self.arguments.assets)
         assets = (each.asset for each in written)
         self.outlets = list(dict.fromkeys(asset for asset in assets if asset is not None))
-        describe_events(context, written, summary["outputs"])
+        describe_events(context, written, [output for report in reports for output in report.outputs])
 
-    def _submit(self, task: TaskTry, application: Application | None, context: Context) -> FinishedTask:
-        """Submit, or follow what was submitted; return the summary of the reports."""
+    def _submit(self, task: TaskTry, application: Application | None, context: Context) -> list[ExecutionReport]:
+        """Submit, or follow what was submitted; return the reports."""
         with self.explained(task):
             error = self._wait(task, application, context)
         if error is not None and not is_done(task):
@@ -170,7 +173,7 @@ class DeploymentTaskOperator(ReportsLineage, ApplicationOperator):
         for each, report in reports:
             for line in log_lines(report):
                 self.log.info("graph_compiler: %s", with_fields(line, each.log_fields))
-        return summarize([report for _, report in reports], task.descriptors)
+        return [report for _, report in reports]
 
     def _wait(self, task: TaskTry, application: Application | None, context: Context) -> AirflowException | None:
         """Wait until the driver has ended; return the provider's error, whose meaning the reports decide."""

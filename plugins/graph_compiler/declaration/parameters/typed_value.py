@@ -39,6 +39,8 @@ _ARRAY = re.compile(r"ARRAY\s*<\s*(.*?)\s*>", re.DOTALL)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _MOST_DIGITS = 38
+_EXACT = 2**53
+"""From here on, a float is not exact: another whole number may be meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +146,8 @@ def _cell(kind: str, given: object) -> str | int | float | bool:
         return given
     if name == "STRING" and isinstance(given, str):
         return given
-    if name in _BITS and isinstance(given, int) and not isinstance(given, bool):
-        if -(2 ** (_BITS[name] - 1)) <= given < 2 ** (_BITS[name] - 1):
-            return given
-        raise ValueError(f"a whole number of {_BITS[name]} bits")
+    if name in _BITS:
+        return _whole(name, given)
     if name == "DOUBLE" and isinstance(given, int | float) and not isinstance(given, bool) and isfinite(given):
         return float(given)
     if name == "DATE":
@@ -155,6 +155,16 @@ def _cell(kind: str, given: object) -> str | int | float | bool:
     if name == "DECIMAL":
         return _decimal(kind, given)
     raise ValueError(_WORDS[name])
+
+
+def _whole(name: str, given: object) -> int:
+    if isinstance(given, float) and given.is_integer() and abs(given) < _EXACT:
+        given = int(given)  # 5.0 is an integer of JSON Schema
+    if not isinstance(given, int) or isinstance(given, bool):
+        raise ValueError(_WORDS[name])
+    if -(2 ** (_BITS[name] - 1)) <= given < 2 ** (_BITS[name] - 1):
+        return given
+    raise ValueError(f"a whole number of {_BITS[name]} bits")
 
 
 _WORDS = {

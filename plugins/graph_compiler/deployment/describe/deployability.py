@@ -20,6 +20,7 @@ from graph_compiler.declaration.operators.process_functions import StateBackendT
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
 from graph_compiler.declaration.windows import Flush
+from graph_compiler.deployment.describe.airflow_arguments import misplaced_rules
 from graph_compiler.deployment.describe.airflow_versions import missing_abilities
 from graph_compiler.deployment.targets.submit_settings import submit_problems
 from graph_compiler.errors import InvalidPipelineError, Problem
@@ -51,6 +52,7 @@ def check_deployable(compiled: CompiledPipeline) -> None:
     others = (
         *submit_problems(compiled),
         *find_strangers(compiled.pipeline.airflow, compiled.deployment.slot_sharing_groups),
+        *misplaced_rules(compiled, compiled.pipeline.airflow),
         *missing_abilities(compiled.options, compiled.pipeline.airflow),
         *_unsupported_formats(compiled.pipeline),
         *_misplaced_savepoints(compiled),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from graph_compiler.declaration.parameters.models import refusals_of
@@ -14,6 +16,8 @@ from graph_compiler.errors import ParameterError
 from graph_compiler.identifiers import did_you_mean, listing
 from graph_compiler.options.parameter_checks import value_problems
 
+_MOST_DIGITS = 18
+"""Of a whole number with 64 bits, after its first one."""
 _TRUTH = {"true": True, "false": False}
 
 
@@ -33,13 +37,26 @@ def parse_parameter(name: str, text: str, defaults: Mapping[str, ParameterValue]
     try:
         if isinstance(default, bool):
             return _TRUTH[text.strip().lower()]
-        value = type(default)(text)
+        value = _whole(text) if isinstance(default, int) else type(default)(text)
         if not is_bindable(value):
             raise ValueError(text)
         return value
     except (KeyError, ValueError):
         allowed = "true or false" if isinstance(default, bool) else type(default).__name__
         raise ParameterError(f"parameter '{name}' is {text!r}\n  allowed: {allowed}") from None
+
+
+def _whole(text: str) -> int:
+    """Return a whole number, also one that is written as JSON may: 5.0 is an integer of JSON Schema."""
+    with suppress(ValueError):
+        return int(text)
+    try:
+        number = Decimal(text)
+        if number.is_finite() and number.adjusted() <= _MOST_DIGITS and number == number.to_integral_value():
+            return int(number)
+    except InvalidOperation:
+        pass
+    raise ValueError(text)
 
 
 def check_parameters(pipeline: Pipeline, values: Mapping[str, ParameterValue]) -> None:

@@ -21,7 +21,7 @@ from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.manifest import PreviousRead
-from graph_compiler.deployment.plans.clear_command import clear_command
+from graph_compiler.deployment.plans.how_to_clear import how_to_clear
 from graph_compiler.deployment.plans.subplans import REPLAY
 from graph_compiler.errors import PartitionNotFoundError, PreviousVersionError
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
@@ -117,7 +117,7 @@ def replayed_version(task: TaskDeploymentDescriptor, area: StagingArea, operator
 def how_to_read_again(task: TaskDeploymentDescriptor, store: StagingStore, read: PreviousRead) -> str | None:
     """Return what to do so that a version is read again, None if the next attempt of this task does that."""
     names = task_names(store, task.layout, [read.region_id])
-    return None if names == (task.region.task_name,) else clear_command(task, names)
+    return None if names == (task.region.task_name,) else how_to_clear(task, names)
 
 
 def reads_previous_version(region: RegionDescriptor) -> bool:

@@ -32,7 +32,7 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.manifest import Manifest, PreviousRead, StagedRead
 from graph_compiler.deployment.documents.report import RecomputedResult
 from graph_compiler.deployment.documents.wire import values_within
-from graph_compiler.deployment.plans.clear_command import clear_command
+from graph_compiler.deployment.plans.how_to_clear import how_to_clear
 from graph_compiler.errors import ConsumersMustRerunError, PartitionNotFoundError, StagingError, UpstreamMustRerunError
 from graph_compiler.identifiers import IntermediateDataSetId, TaskName, listing
 from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is
@@ -271,7 +271,7 @@ class RegionFailover:
             raise ConsumersMustRerunError(
                 f"{copy.lost}\n  {listing(readers)} already read an earlier copy, and the "
                 f"recomputed one {_how_it_differs(manifest)}\n"
-                f"  hint: {clear_command(self.task, names)}"
+                f"  hint: {how_to_clear(self.task, names)}"
             )
 
     def _check_upstream(self, manifest: Manifest, copy: LostCopy) -> None:

@@ -13,7 +13,7 @@ from graph_compiler.deployment.documents.descriptor import StagedInput, TaskDepl
 from graph_compiler.deployment.documents.manifest import other_values
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_json, values_within
-from graph_compiler.deployment.plans.clear_command import clear_command
+from graph_compiler.deployment.plans.how_to_clear import how_to_clear
 from graph_compiler.deployment.plans.plan_record import VERSION, PlanRecord, what_changed
 from graph_compiler.errors import DamagedDocumentError, OtherVersionError, StaleResultError
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId, TaskName, listing
@@ -119,7 +119,7 @@ def _words(
         f"the pipeline was changed during this run, and '{task.region.region_id}' reads what changed\n"
         f"  region '{staged.producer}' ran plan {found.plan_id} (attempt {found.attempt_number + 1}), "
         f"this one is of plan {now.plan_id}{named}\n"
-        f"  hint: either run what has changed again: {clear_command(task, names)}\n"
+        f"  hint: either run what has changed again: {how_to_clear(task, names)}\n"
         f"  or deploy the version of plan {found.plan_id} again, and clear this task"
     )
 
@@ -135,6 +135,6 @@ def _words_of_values(
         f"values have changed during this run, and '{task.region.region_id}' reads what depends on them\n"
         f"  region '{staged.producer}' ran (attempt {found.attempt_number + 1}) with another value of "
         f"{listing(others)}\n"
-        f"  hint: either run it again with the value of now: {clear_command(task, names)}\n"
+        f"  hint: either run it again with the value of now: {how_to_clear(task, names)}\n"
         "  or restore the former value, and clear this task"
     )

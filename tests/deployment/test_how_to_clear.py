@@ -1,6 +1,5 @@
-"""How tasks of a run are cleared: by a command if there is one, otherwise with instructions."""
+"""How a person clears tasks of a run: by what is chosen in Airflow's UI, and by no command that clears others."""
 
-import shlex
 from dataclasses import replace
 
 import pytest
@@ -10,7 +9,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.descriptor import VERSION, ExecutionAttempt, TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.run_identity import RunIdentity
-from graph_compiler.deployment.plans.clear_command import clear_command
+from graph_compiler.deployment.plans.how_to_clear import how_to_clear
 from graph_compiler.deployment.plans.subplans import staged_inputs
 from graph_compiler.identifiers import TaskName
 
@@ -42,24 +41,17 @@ def task() -> TaskDeploymentDescriptor:
     return tasks()[1]
 
 
-def test_a_run_is_cleared_by_its_date_and_dots_are_literal(task: TaskDeploymentDescriptor) -> None:
+def test_the_tasks_of_a_run_are_named_by_their_ids(task: TaskDeploymentDescriptor) -> None:
     grouped = replace(task, identity=replace(task.identity, dag_id="d", group_path="eu"))
-    words = shlex.split(clear_command(grouped, NAMES))
-    assert words[:3] == ["airflow", "tasks", "clear"]
-    assert words[-3:] == ["-t", "^(eu[.]kept|eu[.]out)$", "d"]
-    assert (words[words.index("-s") + 1], words[words.index("-e") + 1]) == (DAY, DAY)
+    said = how_to_clear(grouped, NAMES)
+    assert said.startswith("in Airflow's UI, clear eu.kept and eu.out of run 'r' of 'd', downstream tasks included")
+    assert "its dialog lists the tasks" in said
+    assert how_to_clear(replace(grouped, logical_date=None), NAMES) == said
 
 
-def test_a_run_without_a_date_is_cleared_in_the_page(task: TaskDeploymentDescriptor) -> None:
-    said = clear_command(replace(task, logical_date=None), NAMES)
-    assert said.startswith("in Airflow's UI, clear kept and out of run 'r', downstream tasks")
-
-
-def test_a_run_with_a_map_index_is_cleared_in_the_page_whatever_its_date(task: TaskDeploymentDescriptor) -> None:
+def test_of_a_mapped_run_only_its_instance_is_cleared(task: TaskDeploymentDescriptor) -> None:
     mapped = replace(task, identity=replace(task.identity, map_index=3))
-    said = clear_command(mapped, NAMES)
-    assert said.startswith("in Airflow's UI, clear kept and out of run 'r' of 'p', those with map")
-    assert "index 3" in said
+    assert "clear kept and out of run 'r' of 'p', with map index 3, downstream" in how_to_clear(mapped, NAMES)
 
 
 def test_a_task_reads_the_results_of_others_and_not_its_own() -> None:
