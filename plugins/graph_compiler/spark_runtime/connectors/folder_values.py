@@ -34,7 +34,7 @@ from graph_compiler.identifiers import counted, listing, shown
 from graph_compiler.spark_runtime.columns.declared_schema import ddl, parse_schema, type_words
 from graph_compiler.spark_runtime.columns.strict_values import DAY, NUMBER, TIME, TIME_OR_ZONE, moment_pattern
 from graph_compiler.spark_runtime.publishing.partition_names import NULL_FOLDER, unescaped
-from graph_compiler.spark_runtime.spark_internals.file_listings import partition_folders
+from graph_compiler.spark_runtime.spark_internals.file_listings import Listing, partition_folders
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import PlanLeaf
 
 _BITS: dict[type[DataType], int] = {ByteType: 8, ShortType: 16, IntegerType: 32, LongType: 64}
@@ -70,6 +70,14 @@ def check_folder_values(leaves: Iterable[PlanLeaf], schema: StructType, declared
             is_declared = value.field.name.lower() in known
             if not fits_folder(value.text, value.field.dataType, is_declared=is_declared):
                 raise _refusal(value, schema, is_declared=is_declared)
+
+
+def columns_with_null(listing: Listing) -> frozenset[str]:
+    """Return the columns, in lower case, for which a folder has no value."""
+    columns, folders = partition_folders(listing)
+    parts = {part for folder in folders for part in folder.split("/")[-len(columns) :]} if columns else set()
+    names = (part.removesuffix(f"={NULL_FOLDER}") for part in parts if part.endswith(f"={NULL_FOLDER}"))
+    return frozenset(unescaped(name).lower() for name in names)
 
 
 def fits_folder(text: str, kind: DataType, *, is_declared: bool) -> bool:
@@ -114,6 +122,12 @@ def folder_refusal(error: PySparkException) -> SchemaChangedError | None:
         value = unescaped(str(parameters.get("value", "")).strip("'"))
         return SchemaChangedError(
             f"the value {shown(value)} in the name of a folder does not fit column '{name}', {kind}\n{_AS_TEXT}"
+        )
+    if condition == "EMPTY_PARTITION_COLUMN_VALUE":
+        folder = next(iter(re.findall(r"segment '(.*?=)'", str(error))), "column=")
+        return SchemaChangedError(
+            f"the folder {shown(folder)} has no value behind its =\n"
+            f"  allowed: column=value; for NULL, {folder}{NULL_FOLDER}\n  hint: rename the folder"
         )
     if condition == "CONFLICTING_PARTITION_COLUMN_NAMES":
         folders = re.findall(r"^\t(\w+:/.*?)(?: SQLSTATE.*)?$", str(error), re.MULTILINE)

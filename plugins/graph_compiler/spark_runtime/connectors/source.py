@@ -210,7 +210,9 @@ def _sampled(connector: Connector, spark: SparkSession) -> StructType:
 
 @_sampled.register
 def _(connector: Csv, spark: SparkSession) -> StructType:
-    options = reveal_all(connector.spark_options()) | {"inferSchema": "true"}
+    options = reveal_all(connector.spark_options())
+    if infers(connector):
+        options |= {"inferSchema": "true"}
     return spark.read.options(**options).csv(_first_lines(connector.paths, spark)).schema
 
 
@@ -220,6 +222,11 @@ def _(connector: Json, spark: SparkSession) -> StructType:
         return _inferred(connector, spark)
     options = reveal_all(connector.spark_options())
     return spark.read.options(**options).json(_first_lines(connector.paths, spark)).schema
+
+
+def infers(connector: FileConnector) -> bool:
+    """Whether the types of CSV are inferred, unless its options say so themselves: without, each column is text."""
+    return "inferschema" not in {name.lower() for name in connector.spark_options()}
 
 
 def with_known_schema(connector: Connector, spark: SparkSession) -> Connector:
