@@ -1990,4 +1990,22 @@ FAULTS = (
         ("_checked", "_check_row_tag(files)", "pass"),
         found_by="spark/connectors/test_records_of_xml.py::test_a_file_without_records_is_refused_unless_it_is_empty",
     ),
+    _fault(
+        225,
+        "letters that the encoding of a sink does not have are published as question marks",
+        ("_of_charset", "() if has_all_letters(charset) else columns", "()"),
+        found_by=(
+            "spark/publishing/test_charsets_of_files.py"
+            "::test_what_an_encoding_or_a_line_end_would_change_is_not_published"
+        ),
+    ),
+    _fault(
+        226,
+        "a folder without a value gives a NOT NULL column NULLs",
+        ("TextFiles._misfits_of_folders", "if not field.nullable", "if False"),
+        found_by=(
+            "spark/connectors/test_folder_values.py"
+            "::test_a_folder_without_a_value_is_refused_for_a_column_that_is_not_null"
+        ),
+    ),
 )
