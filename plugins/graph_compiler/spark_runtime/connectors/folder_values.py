@@ -35,6 +35,7 @@ from graph_compiler.spark_runtime.columns.declared_schema import ddl, parse_sche
 from graph_compiler.spark_runtime.columns.strict_values import DAY, NUMBER, TIME, TIME_OR_ZONE, moment_pattern
 from graph_compiler.spark_runtime.publishing.partition_names import NULL_FOLDER, unescaped
 from graph_compiler.spark_runtime.spark_internals.file_listings import Listing, partition_folders
+from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import PlanLeaf
 
 _BITS: dict[type[DataType], int] = {ByteType: 8, ShortType: 16, IntegerType: 32, LongType: 64}
@@ -114,20 +115,21 @@ def refuse_columns_in_both(columns: Sequence[str], path: str) -> None:
         )
 
 
-def folder_refusal(error: PySparkException) -> SchemaChangedError | None:
+def folder_refusal(error: PySparkException | Py4JJavaError) -> SchemaChangedError | None:
     """Return the refusal of folders whose names Spark itself cannot read; None for other failures."""
+    if (empty := _EMPTY.search(str(error))) is not None:
+        return SchemaChangedError(
+            f"the folder {shown(empty[1])} has no value behind its =\n"
+            f"  allowed: column=value; for NULL, {empty[1]}{NULL_FOLDER}\n  hint: rename the folder"
+        )
+    if not isinstance(error, PySparkException):
+        return None
     condition, parameters = error.getCondition(), error.getMessageParameters() or {}
     if condition == "INVALID_PARTITION_VALUE":
         name, kind = (str(parameters.get(each, "")).strip('`"') for each in ("columnName", "dataType"))
         value = unescaped(str(parameters.get("value", "")).strip("'"))
         return SchemaChangedError(
             f"the value {shown(value)} in the name of a folder does not fit column '{name}', {kind}\n{_AS_TEXT}"
-        )
-    if condition == "EMPTY_PARTITION_COLUMN_VALUE":
-        folder = next(iter(re.findall(r"segment '(.*?=)'", str(error))), "column=")
-        return SchemaChangedError(
-            f"the folder {shown(folder)} has no value behind its =\n"
-            f"  allowed: column=value; for NULL, {folder}{NULL_FOLDER}\n  hint: rename the folder"
         )
     if condition == "CONFLICTING_PARTITION_COLUMN_NAMES":
         folders = re.findall(r"^\t(\w+:/.*?)(?: SQLSTATE.*)?$", str(error), re.MULTILINE)
@@ -140,6 +142,8 @@ def folder_refusal(error: PySparkException) -> SchemaChangedError | None:
     return None
 
 
+_EMPTY = re.compile(r"empty partition column value in (?:the path segment )?'(.*?=)'", re.IGNORECASE)
+"""What Spark says of a folder without a value; before 4.3, it is an assertion."""
 _SHOWN = 5
 """The folders in a message."""
 _AS_TEXT = "  hint: declare STRING for this column, and cast what you need; or rename the folder"

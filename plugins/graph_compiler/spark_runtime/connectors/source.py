@@ -31,6 +31,7 @@ from graph_compiler.spark_runtime.connectors.folder_values import check_folder_v
 from graph_compiler.spark_runtime.repeatability.source_files import refuse_files_in_two, refuse_unread_files
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.file_listings import PinnedPath, file_versions
+from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import plan_leaves
 
 MISFIT = "graph_compiler_misfit"
@@ -155,7 +156,7 @@ def _read_place(connector: Connector, reading: Reading) -> Found:
             lines = spark.read.format("text").options(**reveal_all(connector.spark_options()))
             refuse_unread_files(spark, plan_leaves(lines.load(connector.one_path)), path)
         raise
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         if not isinstance(connector, FileConnector) or (refusal := folder_refusal(error)) is None:
             raise
         raise refusal from error
