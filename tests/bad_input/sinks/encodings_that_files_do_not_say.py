@@ -18,11 +18,11 @@ for name, options in (
 # graph-compiler validate says:
 # pipelines/encodings_that_files_do_not_say.py: pipeline 'letters' has 5 problems
 #   lines: option 'encoding' is 'ISO-8859-1': Spark would apply it to the ends of lines only
-#     allowed: text in UTF-8
+#     allowed: lines in UTF-8
 #     hint: convert the files: `iconv -f ENCODING -t UTF-8`; Csv and Json have other encodings
 #     declared at pipelines/encodings_that_files_do_not_say.py:6
 #   Sink: option 'Encoding' is 'UTF-16LE': Spark would apply it to the ends of lines only
-#     allowed: text in UTF-8
+#     allowed: lines in UTF-8
 #     hint: convert the files: `iconv -f ENCODING -t UTF-8`; Csv and Json have other encodings
 #     declared at pipelines/encodings_that_files_do_not_say.py:8
 #   Sink: its XML files would be in ISO-8859-1, and readers take the encoding from their first lines, which say UTF-8. Leave out its option encoding, or add the option declaration='version="1.0" encoding="ISO-8859-1"'
