@@ -1991,17 +1991,22 @@ FAULTS = (
         found_by="spark/connectors/test_records_of_xml.py::test_a_file_without_records_is_refused_unless_it_is_empty",
     ),
     _fault(
-        231,
-        "a pattern reads what a folder with a hidden name has, and reads it again under its later name",
-        ("visible_pattern", 'return "/".join(_visible(name) for name in pattern.split("/"))', "return pattern"),
-        found_by="spark/positions/test_new_files.py::test_a_folder_that_gets_its_name_when_it_is_complete_is_read_once",
+        225,
+        "letters that the encoding of a sink does not have are published as question marks",
+        ("_of_charset", "() if has_all_letters(charset) else columns", "()"),
+        found_by=(
+            "spark/publishing/test_charsets_of_files.py"
+            "::test_what_an_encoding_or_a_line_end_would_change_is_not_published"
+        ),
     ),
     _fault(
-        232,
-        "sources of one database with other options have two snapshots",
-        ("_Snapshots._of", "key = _server(connector)", "key = (connector.url, connector.options)"),
-        found_by="spark/connectors/test_jdbc_snapshots.py"
-        "::test_sources_of_one_database_have_one_snapshot_whatever_their_options",
+        226,
+        "a folder without a value gives a NOT NULL column NULLs",
+        ("TextFiles._misfits_of_folders", "if not field.nullable", "if False"),
+        found_by=(
+            "spark/connectors/test_folder_values.py"
+            "::test_a_folder_without_a_value_is_refused_for_a_column_that_is_not_null"
+        ),
     ),
     _fault(
         227,
@@ -2033,5 +2038,18 @@ FAULTS = (
         "a sink whose place has typed parameters has no asset event in a task group",
         ("Arguments.changed_by", "**dict(_typed(self.defaults, dict(self.pipeline.params)))", "**{}"),
         found_by="airflow/test_task_groups.py::test_a_sink_whose_place_has_typed_parameters_has_an_event",
+    ),
+    _fault(
+        231,
+        "a pattern reads what a folder with a hidden name has, and reads it again under its later name",
+        ("visible_pattern", 'return "/".join(_visible(name) for name in pattern.split("/"))', "return pattern"),
+        found_by="spark/positions/test_new_files.py::test_a_folder_that_gets_its_name_when_it_is_complete_is_read_once",
+    ),
+    _fault(
+        232,
+        "sources of one database with other options have two snapshots",
+        ("_Snapshots._of", "key = _server(connector)", "key = (connector.url, connector.options)"),
+        found_by="spark/connectors/test_jdbc_snapshots.py"
+        "::test_sources_of_one_database_have_one_snapshot_whatever_their_options",
     ),
 )

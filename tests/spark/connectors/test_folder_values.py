@@ -13,10 +13,11 @@ import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType, DecimalType, DoubleType, IntegerType, LongType
 
-from graph_compiler import Csv, Json, Orc, Parquet, Text
+from graph_compiler import Csv, Files, Json, Orc, Parquet, Text
 from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.deployment.documents.report import ThrowableType
 from graph_compiler.errors import SchemaChangedError
@@ -219,6 +220,69 @@ def test_doubles_as_spark_writes_them_fit(text: str) -> None:
 @pytest.mark.parametrize("text", ["", " 1", "1 ", "\u0661", "1d", "0x1", "1_000", "1,5", "1\n"])
 def test_texts_that_only_some_parser_takes_for_a_number_do_not_fit(kind: DataType, text: str) -> None:
     assert not fits_folder(text, kind, is_declared=True)
+
+
+NONE = "__HIVE_DEFAULT_PARTITION__"
+REQUIRED = "id INT, v STRING NOT NULL"
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_folder_without_a_value_is_refused_for_a_column_that_is_not_null(
+    kind: type[FileConnector], spark: SparkSession, tmp_path: Path
+) -> None:
+    put(tmp_path / "v=x", kind)
+    put(tmp_path / "v=y", kind)
+    type_of_id = "INT" if kind in (Csv, Json) else "BIGINT"
+    required = f"id {type_of_id}, v STRING NOT NULL"
+    rows = read_source(kind(f"{tmp_path}", schema=required), spark)
+    assert sorted(row.v for row in rows.collect()) == ["x", "y"]
+    put(tmp_path / f"v={NONE}", kind)
+    with pytest.raises((SchemaChangedError, PySparkException)) as refused:  # Spark's, where records are checked
+        read_source(kind(f"{tmp_path}", schema=required), spark).where("id = 1").collect()
+    words = "it is NULL, and the column is NOT NULL" if kind in (Csv, Json) else "column 'v' may be NULL now"
+    assert words in str(refused.value)
+    rows = read_source(kind(f"{tmp_path}", schema=required, on_schema_change="ignore"), spark)
+    assert {row.v for row in rows.collect()} == {None, "x", "y"}
+
+
+@pytest.mark.parametrize("kind", [Parquet, Orc])
+def test_files_of_different_types_have_folders_that_are_not_null_too(
+    kind: type[FileConnector], spark: SparkSession, tmp_path: Path
+) -> None:
+    put(tmp_path / "v=x", kind, n=1)
+    put(tmp_path / "v=y", kind, n=1.5)
+    source = kind(f"{tmp_path}", schema="id BIGINT, n DOUBLE, v STRING NOT NULL")
+    with pytest.raises(SchemaChangedError) as refused:
+        read_source(source, spark)
+    assert "'v'" not in str(refused.value)
+    put(tmp_path / f"v={NONE}", kind, n=1.5)
+    with pytest.raises(SchemaChangedError, match="column 'v' may be NULL now"):
+        read_source(source, spark)
+
+
+def test_records_below_a_folder_without_a_value_are_set_aside(spark: SparkSession, tmp_path: Path) -> None:
+    put(tmp_path / "v=x", Json)
+    put(tmp_path / f"v={NONE}", Json)
+    rows = read_source(Json(f"{tmp_path}", schema=REQUIRED, rejects="bad"), spark)
+    found = {row.v: row.graph_compiler_misfit for row in rows.collect()}
+    assert found["x"] is None
+    assert (found[None].column, found[None].reason) == ("v", "it is NULL, and the column is NOT NULL")
+
+
+def test_elements_below_a_folder_without_a_value_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / f"v={NONE}").mkdir()
+    (tmp_path / f"v={NONE}" / "a.xml").write_text("<rows><row><id>1</id></row></rows>")
+    rows = read_source(Files(format="xml", path=f"{tmp_path}", schema=REQUIRED, options={"rowTag": "row"}), spark)
+    with pytest.raises(PySparkException, match="it is NULL, and the column is NOT NULL"):
+        rows.collect()
+
+
+def test_a_folder_with_nothing_behind_its_sign_is_refused_by_its_name(spark: SparkSession, tmp_path: Path) -> None:
+    put(tmp_path / "v=", Json)
+    with pytest.raises(SchemaChangedError) as refused:
+        read_source(Json(f"{tmp_path}", schema="id INT, v STRING"), spark)
+    assert "the folder 'v=' has no value behind its =" in str(refused.value)
+    assert f"for NULL, v={NONE}" in str(refused.value)
 
 
 def test_times_are_in_the_zone_of_sessions(spark: SparkSession, tmp_path: Path) -> None:

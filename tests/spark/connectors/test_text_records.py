@@ -1,15 +1,21 @@
 """Sources of CSV, JSON and text as pipelines use them: records set aside, read as NULL, or read as before."""
 
 import gzip
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceReader
+from pyspark.sql.types import StructType
 
-from graph_compiler import Csv, Json, Parquet, StreamExecutionEnvironment, Text
+from graph_compiler import Csv, Files, Json, Parquet, StreamExecutionEnvironment, Text
+from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.deployment.documents.jvm_settings import STRICT_SOURCES
 from graph_compiler.errors import SchemaChangedError
 from graph_compiler.spark_runtime.connectors import read_source
+from graph_compiler.spark_runtime.connectors.source import source_schema
 from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from tests.spark.conftest import RunPipeline
 
@@ -171,3 +177,47 @@ def test_options_that_leave_records_unchecked_are_refused(
     (tmp_path / "a").write_text("a\n1\n")
     with pytest.raises(SchemaChangedError, match=message):
         read_source(kind(str(tmp_path), options=options), spark)
+
+
+@pytest.mark.parametrize("option", [{"inferSchema": "false"}, {"INFERSCHEMA": False}])
+@pytest.mark.parametrize("kind", [Csv, partial(Files, format="csv")])
+def test_types_that_are_not_to_be_inferred_are_text(
+    kind: Callable[..., FileConnector], option: dict[str, object], spark: SparkSession, tmp_path: Path
+) -> None:
+    """Inferred, 12E4 is 120000.0."""
+    (tmp_path / "codes.csv").write_text("code,n\n12E4,1\n007,2\n")
+    source = kind(path=f"{tmp_path}/codes.csv", options={"header": "true", **option})
+    rows = read_source(source, spark)
+    assert rows.dtypes == [("code", "string"), ("n", "string")]
+    assert [tuple(row) for row in rows.collect()] == [("12E4", "1"), ("007", "2")]
+    assert source_schema(source, spark) == rows.schema
+
+
+def test_a_data_source_without_files_may_have_declared_columns(spark: SparkSession, tmp_path: Path) -> None:
+    spark.dataSource.register(_Numbers)
+    source = Files(format="numbers_of_a_test", path=f"{tmp_path}", schema="n INT")
+    assert [row.n for row in read_source(source, spark).collect()] == [1, 2]
+
+
+def test_a_format_may_be_the_name_of_a_class(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"x")
+    name = "org.apache.spark.sql.execution.datasources.binaryfile.BinaryFileFormat"
+    rows = read_source(Files(format=name, path=f"{tmp_path}"), spark)
+    assert [bytes(row.content) for row in rows.collect()] == [b"x"]
+
+
+class _Numbers(DataSource):
+    @classmethod
+    def name(cls) -> str:
+        return "numbers_of_a_test"
+
+    def schema(self) -> str:
+        return "n INT"
+
+    def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002  # Spark asks for it
+        return _Reader()
+
+
+class _Reader(DataSourceReader):
+    def read(self, partition: object) -> Iterator[tuple[int]]:  # noqa: ARG002  # Spark asks for it
+        yield from ((1,), (2,))

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from graph_compiler import Csv, Json
+from graph_compiler import Csv, Json, Text
 from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.spark_runtime.connectors import text_records as reasons
 from graph_compiler.spark_runtime.failures.misfits import Misfit, misfit_lines
@@ -197,6 +197,13 @@ def test_lines_of_json_in_utf_16_have_an_order_and_an_end(options: dict[str, str
     source = Json("/in", schema="a INT", options=options)
     (hint,) = hints(of_record("x", reasons.WRONG_ENCODING), source, '{"a": 1}'.encode("utf-16"))
     assert hint.endswith(expected)
+
+
+def test_lines_of_text_are_converted_since_they_have_no_option_for_an_encoding() -> None:
+    (hint,) = hints(of_record("x", reasons.WRONG_ENCODING), Text("/in"), "Müller\n".encode("latin-1"))
+    assert hint == (
+        "if it was written in Western European letters, convert it to UTF-8: `iconv -f ISO-8859-1 -t UTF-8`"
+    )
 
 
 def test_the_first_bytes_are_decompressed_by_the_name() -> None:

@@ -23,7 +23,14 @@ from graph_compiler.declaration.connectors.connector import (
 )
 from graph_compiler.declaration.connectors.file_uris import lasting, place_uri
 from graph_compiler.declaration.connectors.secret import SecretText
-from graph_compiler.declaration.connectors.spark_options import OF_STREAMS, WRITE_OPTIONS, find_unknown_options
+from graph_compiler.declaration.connectors.spark_options import (
+    ASCII,
+    OF_STREAMS,
+    WRITE_OPTIONS,
+    charset_of,
+    charset_to_decode,
+    find_unknown_options,
+)
 from graph_compiler.declaration.connectors.time_patterns import mistakes_in_options
 from graph_compiler.declaration.coordination import MasterHook
 from graph_compiler.errors import Problem
@@ -43,6 +50,7 @@ _OF_SPARK = re.compile(
 """Classes of Spark's own formats: read by one of these names, records and types would not be checked."""
 _SAY_WHERE = frozenset({"path", "paths", "mapreduce.output.basename", "mapreduce.output.fileoutputformat.outputdir"})
 """Options of Spark's and Hadoop's writers, in lower case, that change the names or the folder of files."""
+_PROLOG = re.compile(r"""\bencoding\s*=\s*["']([^"']*)""")
 
 
 Paths: TypeAlias = str | Sequence[str] | tuple[str, ...]
@@ -319,6 +327,12 @@ class RecordFiles(FileConnector):
         """Yield options of Spark's readers that `on_misfit` and `rejects` replace."""
         if self.spark_format.lower() not in UNTYPED:
             return
+        if self.spark_format.lower() == "text" and charset_to_decode({name: value}):
+            yield Problem(
+                message=f"option '{name}' is '{value}': Spark would apply it to the ends of lines only",
+                allowed="lines in UTF-8",
+                hint="convert the files: `iconv -f ENCODING -t UTF-8`; Csv and Json have other encodings",
+            )
         if name.lower() == "mode" and value.upper() != "FAILFAST":
             yield Problem(
                 message=f"option '{name}' is '{value}': Spark would apply it only to the columns that are read",
@@ -470,12 +484,29 @@ class Files(RecordFiles):
         yield from RecordFiles.problems(self)
 
     def why_not_writable(self) -> str | None:
+        if self.format.lower() == "xml" and (reason := self._why_no_xml()) is not None:
+            return reason
         if self.format.lower() not in TABLE_FORMATS:
             return RecordFiles.why_not_writable(self)
         tables = listing(TABLE_FORMATS)
         return (
             f"a {self.format} table cannot be written as files: {tables} tables are files and a log. "
             "Iceberg(name) and Delta(path) write tables"
+        )
+
+    def _why_no_xml(self) -> str | None:
+        """Return why no reader could read what it writes: Spark writes one encoding, and another into the prolog."""
+        options = {name.lower(): str(value) for name, value in as_pairs(self.options)}
+        written = charset_of(options)
+        prolog = options.get("declaration", 'encoding="UTF-8"')
+        said = charset_of({"encoding": found[1]}) if (found := _PROLOG.search(prolog)) else None
+        # Letters that ASCII does not have are written as &#x141;, and without a prolog, readers know these two.
+        if written in (said, ASCII) or (said is None and written in ("UTF-8", "UTF-16")):
+            return None
+        own = "" if said is None else f", which say {said}"
+        return (
+            f"its XML files would be in {written}, and readers take the encoding from their first lines{own}. "
+            f'Leave out its option encoding, or add the option declaration=\'version="1.0" encoding="{written}"\''
         )
 
 

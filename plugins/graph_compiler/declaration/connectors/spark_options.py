@@ -70,7 +70,27 @@ OF_FORMATS: Mapping[str, frozenset[str]] = {
     "text": frozenset({"compression", "encoding", "lineSep", "wholetext"}),
 }  # fmt: skip
 """Options of one format, for reading or writing."""
+ASCII = "US-ASCII"
+_UTF8 = ("", "UTF-8", "UTF8")
 _SHOWN, _NEAR = 5, 0.55
+
+
+def charset_of(options: Mapping[str, object]) -> str:
+    """Return the charset that options of CSV, JSON or XML name, in upper case; names are compared as Spark does."""
+    given = {str(name).lower(): str(value) for name, value in options.items()}
+    charset = (given.get("encoding") or given.get("charset") or "").upper()
+    return "UTF-8" if charset in _UTF8 else charset
+
+
+def charset_to_decode(options: Mapping[str, object]) -> str | None:
+    """Return the charset that options name; None for UTF-8, and for ASCII, whose files are UTF-8, too."""
+    charset = charset_of(options)
+    return None if charset in ("UTF-8", ASCII) else charset
+
+
+def has_all_letters(charset: str) -> bool:
+    """Whether each text can be written in a charset."""
+    return charset.startswith("UTF-")
 
 
 def find_unknown_options(format: str, options: Sequence[tuple[str, SecretText]]) -> Iterator[Problem]:

@@ -21,6 +21,7 @@ from pyspark.sql.types import (
     VariantType,
 )
 
+from graph_compiler.declaration.connectors.spark_options import charset_of, has_all_letters
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import listing
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
@@ -38,6 +39,10 @@ _REFUSED: dict[str, tuple[type[DataType], ...]] = {
 }
 _NAMES = {"csv": "\n\r", "orc": "`"}
 """Characters that a format cannot keep in a column's name: a header is one line, and ORC cannot escape its quotes."""
+_IN_CHARSET = ("csv", "json", "xml")
+"""Formats with the option `encoding`."""
+_MARKS = ("sep", "delimiter", "quote", "escape", "linesep")
+"""Options, in lower case, whose text is between the values."""
 
 
 def check_columns(
@@ -52,6 +57,7 @@ def check_columns(
         *_folders(schema, partition_by),
         *_types(schema, format, partition_by),
         *_names(schema, format),
+        *_charset(_in_files(schema, partition_by), format, options),
         *_keys(schema, format),
         *(why_not_xml(_in_files(schema, partition_by), options) if format == "xml" else ()),
     ]
@@ -123,6 +129,33 @@ def _names(schema: StructType, format: str) -> Iterator[str]:
     for name in _all_names(schema):
         if found := [letter for letter in letters if letter in name]:
             yield f"column {name!r}: its name has {found[0]!r}"
+
+
+def _charset(schema: StructType, format: str, options: Mapping[str, str]) -> Iterator[str]:
+    """Yield names in files, and options, that the declared lineSep or encoding would change."""
+    if format not in _IN_CHARSET:
+        return
+    known = {name.lower(): value for name, value in options.items()}
+    charset, separator = charset_of(known), known.get("linesep", "")
+    is_escaped = format == "json" and known.get("writenonasciicharacterascodepoint", "").lower() == "true"
+    for name in _all_names(schema):
+        if separator.strip("\r\n") and format != "xml" and separator in name:
+            yield f"column {name!r}: its name has {separator!r}, which is the lineSep"
+        elif not is_escaped and not is_in_charset(name, charset):
+            yield f"column {name!r}: its name has letters that {charset} does not have"
+    for name, value in options.items():
+        if name.lower() in _MARKS and not is_in_charset(value, charset):
+            yield f"option '{name}' is {value!r}, which {charset} does not have"
+
+
+def is_in_charset(text: str, charset: str) -> bool:
+    """Whether a text is the same after it is written in a charset; if Python does not know it, only ASCII is."""
+    if has_all_letters(charset) or text.isascii():
+        return True
+    try:
+        return text.encode(charset).decode(charset) == text
+    except (LookupError, UnicodeError):
+        return False
 
 
 def _all_names(data_type: DataType) -> Iterator[str]:

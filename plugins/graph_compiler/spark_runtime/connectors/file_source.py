@@ -27,7 +27,7 @@ from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.connectors.first_bytes import encoding_hints, is_utf8
 from graph_compiler.spark_runtime.connectors.folder_values import refuse_columns_in_both
 from graph_compiler.spark_runtime.connectors.missing_files import columns_of_no_rows, rows_if_missing
-from graph_compiler.spark_runtime.connectors.source import Found, Reading, as_declared, read, read_source
+from graph_compiler.spark_runtime.connectors.source import Found, Reading, as_declared, infers, read, read_source
 from graph_compiler.spark_runtime.connectors.text_records import TextFiles, list_lines
 from graph_compiler.spark_runtime.connectors.typed_files import (
     TypedFiles,
@@ -175,7 +175,7 @@ def _columns(connector: FileConnector, reading: Reading) -> StructType:
 
 def _inferred_columns(connector: FileConnector, spark: SparkSession) -> StructType:
     reader = _reader(connector, spark)
-    if connector.spark_format.lower() == "csv":
+    if connector.spark_format.lower() == "csv" and infers(connector):
         reader = reader.option("inferSchema", "true")
     try:
         rows = or_no_files(lambda: load_files(reader, paths_of(connector)))
@@ -367,7 +367,7 @@ def _as_before(connector: FileConnector, spark: SparkSession) -> Found:
 def _typed(connector: FileConnector, spark: SparkSession) -> Found:
     files = TypedFiles(
         spark=spark,
-        format=connector.spark_format.lower(),
+        format=connector.spark_format,
         options=reveal_all(connector.spark_options()),
         where=tuple(paths_of(connector)),
         is_source=True,

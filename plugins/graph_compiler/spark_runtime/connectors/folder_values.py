@@ -34,7 +34,8 @@ from graph_compiler.identifiers import counted, listing, shown
 from graph_compiler.spark_runtime.columns.declared_schema import ddl, parse_schema, type_words
 from graph_compiler.spark_runtime.columns.strict_values import DAY, NUMBER, TIME, TIME_OR_ZONE, moment_pattern
 from graph_compiler.spark_runtime.publishing.partition_names import NULL_FOLDER, unescaped
-from graph_compiler.spark_runtime.spark_internals.file_listings import partition_folders
+from graph_compiler.spark_runtime.spark_internals.file_listings import Listing, partition_folders
+from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import PlanLeaf
 
 _BITS: dict[type[DataType], int] = {ByteType: 8, ShortType: 16, IntegerType: 32, LongType: 64}
@@ -72,6 +73,14 @@ def check_folder_values(leaves: Iterable[PlanLeaf], schema: StructType, declared
                 raise _refusal(value, schema, is_declared=is_declared)
 
 
+def columns_with_null(listing: Listing) -> frozenset[str]:
+    """Return the columns, in lower case, for which a folder has no value."""
+    columns, folders = partition_folders(listing)
+    parts = {part for folder in folders for part in folder.split("/")[-len(columns) :]} if columns else set()
+    names = (part.removesuffix(f"={NULL_FOLDER}") for part in parts if part.endswith(f"={NULL_FOLDER}"))
+    return frozenset(unescaped(name).lower() for name in names)
+
+
 def fits_folder(text: str, kind: DataType, *, is_declared: bool) -> bool:
     """Whether a value has all of a text; if its type is not declared, the text must be the value's only form."""
     bits = _BITS.get(type(kind))
@@ -106,8 +115,15 @@ def refuse_columns_in_both(columns: Sequence[str], path: str) -> None:
         )
 
 
-def folder_refusal(error: PySparkException) -> SchemaChangedError | None:
+def folder_refusal(error: PySparkException | Py4JJavaError) -> SchemaChangedError | None:
     """Return the refusal of folders whose names Spark itself cannot read; None for other failures."""
+    if (empty := _EMPTY.search(str(error))) is not None:
+        return SchemaChangedError(
+            f"the folder {shown(empty[1])} has no value behind its =\n"
+            f"  allowed: column=value; for NULL, {empty[1]}{NULL_FOLDER}\n  hint: rename the folder"
+        )
+    if not isinstance(error, PySparkException):
+        return None
     condition, parameters = error.getCondition(), error.getMessageParameters() or {}
     if condition == "INVALID_PARTITION_VALUE":
         name, kind = (str(parameters.get(each, "")).strip('`"') for each in ("columnName", "dataType"))
@@ -126,6 +142,8 @@ def folder_refusal(error: PySparkException) -> SchemaChangedError | None:
     return None
 
 
+_EMPTY = re.compile(r"empty partition column value in (?:the path segment )?'(.*?=)'", re.IGNORECASE)
+"""What Spark says of a folder without a value; before 4.3, it is an assertion."""
 _SHOWN = 5
 """The folders in a message."""
 _AS_TEXT = "  hint: declare STRING for this column, and cast what you need; or rename the folder"

@@ -31,6 +31,7 @@ from graph_compiler.spark_runtime.connectors.folder_values import check_folder_v
 from graph_compiler.spark_runtime.repeatability.source_files import refuse_files_in_two, refuse_unread_files
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.file_listings import PinnedPath, file_versions, load_files
+from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError
 from graph_compiler.spark_runtime.spark_internals.plan_leaves import plan_leaves
 
 MISFIT = "graph_compiler_misfit"
@@ -155,7 +156,7 @@ def _read_place(connector: Connector, reading: Reading) -> Found:
             lines = spark.read.format("text").options(**reveal_all(connector.spark_options()))
             refuse_unread_files(spark, plan_leaves(load_files(lines, [connector.one_path])), path)
         raise
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         if not isinstance(connector, FileConnector) or (refusal := folder_refusal(error)) is None:
             raise
         raise refusal from error
@@ -210,7 +211,9 @@ def _sampled(connector: Connector, spark: SparkSession) -> StructType:
 
 @_sampled.register
 def _(connector: Csv, spark: SparkSession) -> StructType:
-    options = reveal_all(connector.spark_options()) | {"inferSchema": "true"}
+    options = reveal_all(connector.spark_options())
+    if infers(connector):
+        options |= {"inferSchema": "true"}
     return spark.read.options(**options).csv(_first_lines(connector.paths, spark)).schema
 
 
@@ -220,6 +223,11 @@ def _(connector: Json, spark: SparkSession) -> StructType:
         return _inferred(connector, spark)
     options = reveal_all(connector.spark_options())
     return spark.read.options(**options).json(_first_lines(connector.paths, spark)).schema
+
+
+def infers(connector: FileConnector) -> bool:
+    """Whether the types of CSV are inferred, unless its options say so themselves: without, each column is text."""
+    return "inferschema" not in {name.lower() for name in connector.spark_options()}
 
 
 def with_known_schema(connector: Connector, spark: SparkSession) -> Connector:

@@ -23,7 +23,7 @@ from pyspark.sql.functions import from_csv, from_json
 from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType
 
 from graph_compiler.declaration.connectors import RecordFiles
-from graph_compiler.declaration.connectors.spark_options import OF_FILES, OF_STREAMS
+from graph_compiler.declaration.connectors.spark_options import OF_FILES, OF_STREAMS, charset_to_decode
 from graph_compiler.errors import ConfigurationError, Problem
 from graph_compiler.identifiers import listing, quoted
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
@@ -67,7 +67,6 @@ _NOT_OF_LINES = _OF_LINES | _SET_HERE | {"multiline", "encoding", "charset"}
 _TIME_PARSER = "spark.sql.legacy.timeParserPolicy"
 _DECODES_AS_READERS = {"spark.sql.legacy.javaCharsets": "true", "spark.sql.legacy.codingErrorAction": "true"}
 """Settings with which `decode` knows all encodings, and writes � for bytes that it cannot read."""
-_UTF8 = ("", "utf-8", "utf8", "us-ascii")
 _MOST_FILES = 10
 """In a message."""
 _MOST_ASKED = 1_000
@@ -190,7 +189,7 @@ class TextFiles:
     @cached_property
     def _encoding(self) -> str | None:
         """Return the declared encoding; None for UTF-8. Text has none: its lines are bytes."""
-        return None if self._format == "text" else _encoding_of(self._options)
+        return None if self._format == "text" else charset_to_decode(self._options)
 
     @property
     def null_value(self) -> str:
@@ -369,6 +368,11 @@ class TextFiles:
             yield from self._misfits_of_json()
         for number, field in enumerate(self.columns):
             yield from self._misfits_of(number, field)
+        yield from self._misfits_of_folders()
+
+    def _misfits_of_folders(self) -> Iterator[MisfitRule]:
+        required = [field.name for field in self.folders if not field.nullable]
+        yield from (MisfitRule(f"{quoted(name)} IS NULL", IS_NULL, name) for name in required)
 
     def _misfits_of_csv(self) -> Iterator[MisfitRule]:
         quote = self._quote
@@ -542,7 +546,7 @@ def list_lines(
     if connector.spark_format.lower() == "json":
         if connector.is_multi_line:
             more["wholetext"] = "true"
-        elif encoding := _encoding_of(options):  # that of the ends of lines
+        elif encoding := charset_to_decode(options):  # that of the ends of lines
             more["encoding"] = encoding
     known = {name: value for name, value in options.items() if name in _OF_LINES}
     line = StructField(OUR_RECORD, StringType())
@@ -588,12 +592,6 @@ def _has_missing(kind: DataType, value: str, depth: int) -> str:
         return "false"
     items = f"map_values({value})" if isinstance(kind, MapType) else value
     return f"coalesce(exists({items}, item{depth} -> {missing_in}), false)"
-
-
-def _encoding_of(options: Mapping[str, str]) -> str | None:
-    """Return the encoding among options with names in lower case; None for UTF-8."""
-    encoding = options.get("encoding") or options.get("charset") or ""
-    return None if encoding.lower() in _UTF8 else encoding
 
 
 def _hex(character: str) -> str:

@@ -28,13 +28,14 @@ from graph_compiler.errors import SchemaChangedError
 from graph_compiler.spark_runtime.columns.alignment import all_nullable, by_name, united, with_all_fields
 from graph_compiler.spark_runtime.columns.declared_schema import ddl, type_words
 from graph_compiler.spark_runtime.columns.schema_change import Origin, Part, SchemaChange, common_schema, find_changes
-from graph_compiler.spark_runtime.connectors.folder_values import refuse_columns_in_both
+from graph_compiler.spark_runtime.connectors.folder_values import columns_with_null, refuse_columns_in_both
 from graph_compiler.spark_runtime.failures.causes import read_cause
 from graph_compiler.spark_runtime.positions.new_files import paths_of
 from graph_compiler.spark_runtime.publishing.literal_paths import literal_path, reads_everything
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.file_listings import (
     FileVersion,
+    Listing,
     columns_in_files_and_folders,
     file_versions,
     folder_columns,
@@ -86,11 +87,12 @@ class TypedFiles:
             return tuple(self._apart(expected or StructType()))
         if expected is None:
             return (Part(rows=rows, schema=rows.schema),)
-        schema = _with_types(rows.schema, self._folders(rows), expected)
+        listing = _index_of(rows)
+        schema = _with_types(rows.schema, listing, expected)
         if schema != rows.schema:
             rows = self._load(schema, self.where)
-        if self.format == "parquet" and has_not_null(expected):
-            schema = with_all_fields(united(*self._footers.values()), schema)
+        if self._kind == "parquet" and has_not_null(expected):
+            schema = _with_types(with_all_fields(united(*self._footers.values()), schema), listing, expected)
         return (Part(rows=rows, schema=schema),)
 
     def empty(self, schema: StructType) -> Part:
@@ -158,14 +160,14 @@ class TypedFiles:
         An option may say that the columns of one file are enough, unless columns are `always` compared.
         """
         reader = self._reader()
-        if self.format in _FOOTERS and (always or "mergeschema" not in self._option_names):
+        if self._kind in _FOOTERS and (always or "mergeschema" not in self._option_names):
             reader = reader.option("mergeSchema", "true")
         try:
             rows = or_no_files(lambda: load_files(reader, self.where))
         except (PySparkException, Py4JJavaError) as error:
             cause = read_cause(error)
             cannot_merge = cause.condition == "CANNOT_MERGE_SCHEMAS" or any(_EMPTY in link for link in cause.chain)
-            if self.format in _FOOTERS and cannot_merge:
+            if self._kind in _FOOTERS and cannot_merge:
                 return None if self._files else _NoFiles()
             raise
         if rows is not None and self.is_source:
@@ -186,7 +188,7 @@ class TypedFiles:
             kept = [in_folders.get(field.name.lower(), field) for field in schema]
             known = by_name(schema)
             kept += [field for field in folders if field.name.lower() not in known]
-            schema = _with_types(StructType(kept), set(in_folders), expected)
+            schema = _with_types(StructType(kept), self._index, expected)
             if not has_not_null(expected):
                 schema = all_nullable(schema)
             # Folders below the one root are columns; Spark finds them in no other case.
@@ -202,6 +204,11 @@ class TypedFiles:
     def _reader(self) -> DataFrameReader:
         """Return a new reader: Spark's readers keep what they are given."""
         return self.spark.read.format(self.format).options(**self.options)
+
+    @property
+    def _kind(self) -> str:
+        """The format's name in lower case: Spark ignores the case of its own, and not that of a class."""
+        return self.format.lower()
 
     @property
     def _option_names(self) -> set[str]:
@@ -226,16 +233,12 @@ class TypedFiles:
     @cached_property
     def _footers(self) -> dict[str, StructType]:
         """The columns of each file."""
-        columns = _FOOTERS[self.format](self.spark)
+        columns = _FOOTERS[self._kind](self.spark)
         with ThreadPoolExecutor(_AT_A_TIME) as pool:
             return dict(zip(self._files, pool.map(columns, self._files), strict=True))
 
-    def _folders(self, rows: DataFrame) -> set[str]:
-        """Return the columns, in lower case, whose values are names of folders: `year=2013`."""
-        return set(by_name(folder_columns(_index_of(rows))))
-
     def _file_with(self, change: SchemaChange, expected: StructType) -> str | None:
-        if self.format not in _FOOTERS:
+        if self._kind not in _FOOTERS:
             return None
         if len(self._files) > _MOST_FILES_OF_A_MESSAGE:
             return None
@@ -248,8 +251,8 @@ class TypedFiles:
 
 
 def _index_of(rows: DataFrame) -> Any:
-    (leaf,) = plan_leaves(rows)
-    return leaf.listing
+    """Return Spark's list of the files; None if the rows come from a data source that is none of files."""
+    return next((leaf.listing for leaf in plan_leaves(rows)), None)
 
 
 def or_no_files(load: Callable[[], DataFrame]) -> DataFrame | None:
@@ -300,15 +303,24 @@ def _groups(footers: Mapping[str, StructType]) -> list[tuple[StructType, list[st
     return groups
 
 
-def _with_types(schema: StructType, folders: set[str], expected: StructType) -> StructType:
-    """Return the schema, in which columns that are names of folders have the expected types."""
+def _with_types(schema: StructType, listing: Listing | None, expected: StructType) -> StructType:
+    """Return the schema, in which columns that are names of folders have the expected types.
+
+    They are NOT NULL where that is expected, and each folder has a value.
+    """
     known = by_name(expected)
-    fields = []
-    for field in schema:
-        wanted = known.get(field.name.lower()) if field.name.lower() in folders else None
-        kind = field.dataType if wanted is None else wanted.dataType
-        fields.append(StructField(field.name, kind, field.nullable, field.metadata))
-    return StructType(fields)
+    folders = [] if listing is None else [name for name in by_name(folder_columns(listing)) if name in known]
+    is_asked = any(not known[name].nullable for name in folders)
+    nulls = columns_with_null(listing) if listing is not None and is_asked else frozenset()
+    as_wanted = {name: (known[name].dataType, known[name].nullable or name in nulls) for name in folders}
+    return StructType(
+        [
+            StructField(
+                field.name, *as_wanted.get(field.name.lower(), (field.dataType, field.nullable)), field.metadata
+            )
+            for field in schema
+        ]
+    )
 
 
 def _types(data_type: DataType, path: str) -> Iterator[tuple[str, str]]:
@@ -363,7 +375,7 @@ def held_schema(
         if rows is not None and target is None:
             refuse_columns_in_both(columns_in_files_and_folders(rows), connector.one_path)
         return _with_known_types(rows.columns, expected) if rows and rows.columns else expected
-    files = TypedFiles(spark=spark, format=connector.spark_format.lower(), options=options, where=tuple(where))
+    files = TypedFiles(spark=spark, format=connector.spark_format, options=options, where=tuple(where))
     part = files.one_schema(expected)
     return expected if part is None else part.schema
 

@@ -134,6 +134,7 @@ class XmlFiles(TextFiles):
         for number, field in enumerate(self.columns):
             yield MisfitRule(_is_repeated(number), REPEATED, field.name)
             yield from self._misfits_of(number, field)
+        yield from self._misfits_of_folders()
 
 
 def _is_repeated(number: int) -> str:

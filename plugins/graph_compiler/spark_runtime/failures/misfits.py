@@ -129,11 +129,7 @@ def _settings(
 ) -> Iterator[tuple[str, Setting]]:
     """Yield what could be meant, with the option that reads it so."""
     if misfit.reason == WRONG_ENCODING:
-        yield from encoding_hints(
-            first_bytes(misfit.file),
-            misfit.path,
-            needs_line_end=connector.spark_format.lower() == "json" and not connector.is_multi_line,
-        )
+        yield from _encodings(misfit, connector, first_bytes(misfit.file))
     elif of_record := _OF_RECORDS.get(misfit.reason):
         if misfit.reason == WRONG_NUMBER and connector.has_header and first_bytes(misfit.file).startswith(b"#"):
             yield "if lines that begin with # are comments, declare ", ("comment", "#")
@@ -142,6 +138,18 @@ def _settings(
         yield _OTHERS[misfit.reason]
     elif misfit.text is not None and misfit.type is not None:
         yield from _values(misfit.text, misfit.type, connector)
+
+
+def _encodings(misfit: Misfit, connector: FileConnector, head: bytes) -> Iterator[tuple[str, Setting]]:
+    """Yield the options of an encoding; Text has none."""
+    format = connector.spark_format.lower()
+    needs_line_end = format == "json" and not connector.is_multi_line
+    for meaning, setting in encoding_hints(head, misfit.path, needs_line_end=needs_line_end):
+        if format == "text" and setting is not None:
+            own = meaning.removesuffix("declare ")
+            yield f"{own}convert it to UTF-8: `iconv -f {setting[1]} -t UTF-8`", None
+        else:
+            yield meaning, setting
 
 
 def _quotes(misfit: Misfit, connector: FileConnector) -> Iterator[tuple[str, Setting]]:

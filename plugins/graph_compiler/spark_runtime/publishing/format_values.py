@@ -1,5 +1,7 @@
 """Values that a format would change: counted in the job that writes them, and refused before anything is published.
 
+    csv, json    a letter that the declared encoding does not have    Spark writes a question mark
+                 the declared lineSep in a text                       readers see two records
     csv    a line break in a text           Spark's readers see two lines, unless multiLine says otherwise
            a lone NULL                      an empty line, which readers skip
     text   a line break, NULL               two lines; the line of an empty text
@@ -33,14 +35,21 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from graph_compiler.declaration.connectors.spark_options import OF_FORMATS, charset_of, has_all_letters
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import counted, listing, quoted
 from graph_compiler.spark_runtime.columns.alignment import align
+from graph_compiler.spark_runtime.columns.strict_values import sql_literal
+from graph_compiler.spark_runtime.results.pinned_settings import pinned
 from graph_compiler.spark_runtime.spark_internals.executed_queries import observed_numbers
 from graph_compiler.spark_runtime.spark_internals.java import lit
 
 _BREAKS = ("\\n", "\\r")
 _Options = Mapping[str, str]
+_ENCODES_AS_WRITERS = {"spark.sql.legacy.javaCharsets": "true", "spark.sql.legacy.codingErrorAction": "true"}
+"""Settings with which `encode` knows all charsets, and writes ? for a letter that one does not have."""
+_NOT_OF_VALUES = frozenset({"encoding", "charset", "compression", "codec", "header", "mode", "pretty", "extension"})
+"""Options of a format, in lower case, that do not say how a value is written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,27 +96,31 @@ def watch_values(rows: DataFrame, format: str, options: _Options, partition_by: 
         return WatchedRows(rows=rows, format=format, doubts=(), observation=None)
     observation = Observation()
     counts = (expr(f"count_if({doubt.condition}) AS doubt_{number}") for number, doubt in enumerate(doubts))
-    observed = rows.observe(observation, *counts)
+    with pinned(rows.sparkSession, _ENCODES_AS_WRITERS):
+        observed = rows.observe(observation, *counts)
     return WatchedRows(rows=observed, format=format, doubts=doubts, observation=observation)
 
 
 def _of_csv(columns: list[StructField], options: _Options) -> Iterator[Doubt]:
-    if options.get("multiline", "").lower() != "true":
-        for field in columns:
-            if isinstance(field.dataType, StringType):
-                yield Doubt(
-                    column=field.name,
-                    found="line breaks",
-                    condition=_has(quoted(field.name), _BREAKS),
-                    hint="options={'multiLine': 'true'}, and readers that take it",
-                )
+    separator, is_multi_line = options.get("linesep"), options.get("multiline", "").lower() == "true"
+    breaks = () if is_multi_line else _breaks(separator)
+    if separator is not None and len(separator) > 1:  # Spark writes it for the break in a text, too
+        breaks += ("\\n",)
+    hint = "options={'multiLine': 'true'}, and readers that take it"
+    if separator not in (None, "\n", "\r"):
+        hint = "leave out option lineSep, or replace them"
+    for field in columns:
+        if breaks and isinstance(field.dataType, StringType):
+            yield Doubt(
+                column=field.name, found="line breaks", condition=_has(quoted(field.name), breaks), hint=hint
+            )  # fmt: skip
+    yield from _of_charset("csv", columns, options)
     if len(columns) == 1 and not options.get("nullvalue", ""):
         yield _null(columns[0], "null_value='NULL', or another text that stands for it")
 
 
 def _of_text(columns: list[StructField], options: _Options) -> Iterator[Doubt]:
-    separator = options.get("linesep")
-    breaks = _BREAKS if separator is None else (_literal(separator),)
+    breaks = _breaks(options.get("linesep"))
     for field in columns:
         yield Doubt(
             column=field.name,
@@ -116,6 +129,43 @@ def _of_text(columns: list[StructField], options: _Options) -> Iterator[Doubt]:
             hint="replace them, or write Parquet",
         )
         yield _null(field, f"write coalesce({field.name}, ''), or filter these rows out, which are then not written")
+
+
+def _breaks(separator: str | None) -> tuple[str, ...]:
+    return _BREAKS if separator is None else (_literal(separator),)
+
+
+def _of_json(columns: list[StructField], options: _Options) -> Iterator[Doubt]:
+    separator = options.get("linesep", "\n")
+    for field in columns if separator.strip("\r\n") else ():  # JSON escapes line breaks
+        yield Doubt(
+            column=field.name,
+            found=f"{separator!r}, which is the lineSep,",
+            condition=_has(_written("json", field, options), (_literal(separator),)),
+            hint="leave out option lineSep, or replace it",
+        )
+    yield from _of_charset("json", columns, options)
+
+
+def _of_charset(format: str, columns: list[StructField], options: _Options) -> Iterator[Doubt]:
+    """Yield doubts on letters that the charset of the files does not have, in whatever a value is written as."""
+    charset = charset_of(options)
+    for field in () if has_all_letters(charset) else columns:
+        text, name = _written(format, field, options), sql_literal(charset)
+        yield Doubt(
+            column=field.name,
+            found=f"letters that {charset} does not have",
+            condition=f"CAST(decode(encode({text}, {name}), {name}) AS BINARY) <> CAST({text} AS BINARY)",
+            hint="leave out the option encoding: UTF-8 has all letters; or replace these",
+        )
+
+
+def _written(format: str, field: StructField, options: _Options) -> str:
+    """Return the expression of the text that a file has for a value."""
+    names = {name.lower() for name in OF_FORMATS[format]} - _NOT_OF_VALUES
+    own = [text for name, value in options.items() if name in names for text in (name, value)]
+    settings = f", map({', '.join(map(sql_literal, own))})" if own else ""
+    return f"to_{format}(named_struct({sql_literal(field.name)}, {quoted(field.name)}){settings})"
 
 
 def _of_orc(columns: list[StructField], _: _Options) -> Iterator[Doubt]:
@@ -216,6 +266,7 @@ def _anywhere(
 
 _DOUBTS: Mapping[str, Callable[[list[StructField], _Options], Iterator[Doubt]]] = {
     "csv": _of_csv,
+    "json": _of_json,
     "text": _of_text,
     "orc": _of_orc,
     "xml": _of_xml,
