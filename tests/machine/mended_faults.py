@@ -797,7 +797,7 @@ FAULTS = (
     _fault(
         47,
         "INT in old files and BIGINT in new ones is Spark's error",
-        ("TypedFiles._merged", "if self.format in _FOOTERS and cannot_merge:", "if False:"),
+        ("TypedFiles._merged", "if self._kind in _FOOTERS and cannot_merge:", "if False:"),
         found_by=(
             f"{TYPED_TESTS}::test_files_with_a_narrower_type_are_read_as_declared",
             f"{TYPED_TESTS}::test_files_whose_types_differ_need_a_schema",
