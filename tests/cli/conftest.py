@@ -19,7 +19,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Change to an empty project, without access to this project's pipelines; its imports are removed afterwards."""
     (tmp_path / "pipelines").mkdir()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if Path(entry) != ROOT])
+    monkeypatch.syspath_prepend(tmp_path)  # what is there now is restored, also if a test prepends another folder
+    sys.path[:] = [entry for entry in sys.path if Path(entry) not in (ROOT, tmp_path)]
     ours = {name: module for name, module in sys.modules.items() if name.startswith("pipelines")}
     forget_pipelines()
     yield tmp_path
