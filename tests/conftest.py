@@ -1,11 +1,9 @@
 """Builders: small pipelines as values, and the flights pipeline with other options."""
 
 import gc
-import sys
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -28,7 +26,6 @@ pytest_plugins = ["graph_compiler.testing.pytest_plugin"]
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-PIPELINES = Path(__file__).parents[1] / "pipelines"
 SLOW_FIRST = ("e2e", "spark")
 COLLECTED_AFTER = (50_000, 10, 10)
 """Objects, and passes: Python's own numbers for its garbage collector take a tenth of the quick tests' CPU."""
@@ -63,29 +60,6 @@ def pytest_collection_finish() -> None:
 def pytest_unconfigure() -> None:
     """Collect all at the end: a library says what has leaked."""
     gc.unfreeze()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call() -> Generator[None, None, None]:
-    """Forget the pipelines of a test's own project, and its folder: the next one may have a module of the same name."""
-    before = sys.path[:]
-    try:
-        yield
-    finally:
-        sys.path[:] = before
-        _forget_foreign_pipelines()
-
-
-def _forget_foreign_pipelines() -> None:
-    if (package := sys.modules.get("pipelines")) is None:
-        return
-    modules = {name: module for name, module in vars(package).items() if isinstance(module, ModuleType)}
-    foreign = [name for name, module in modules.items() if not str(module.__file__).startswith(f"{PIPELINES}/")]
-    for name in foreign:
-        delattr(package, name)
-        sys.modules.pop(f"pipelines.{name}", None)
-    if len(foreign) == len(modules):  # its folders may be those of a test's working directory
-        del sys.modules["pipelines"]
 
 
 @pytest.hookimpl(wrapper=True)
