@@ -143,6 +143,7 @@ def test_sources_of_one_database_have_one_snapshot_whatever_their_options(
         ("jdbc:postgresql://db/shop", "jdbc:postgresql://db/stock", False),
         ("jdbc:postgresql://a,b/shop?targetServerType=primary", "jdbc:postgresql://a,b/shop", False),
         ("jdbc:postgresql://db/shop?targetServerType=secondary", "jdbc:postgresql://db/shop", False),
+        ("jdbc:postgresql://?service=one", "jdbc:postgresql://?service=other", False),
     ],
 )
 def test_urls_of_one_host_and_database_have_one_snapshot(one: str, other: str, are_one: bool) -> None:

@@ -31,7 +31,7 @@ _INIT = "sessioninitstatement"
 _TRANSACTION = re.compile(
     r"(^|;)\s*(begin|start|commit|end|rollback|abort|prepare\s+transaction|set\s+transaction)\b", re.I
 )
-_CHOOSES_HOST = re.compile("targetServerType|loadBalanceHosts|socketFactory|PGHOST|PGDBNAME|PGPORT", re.I)
+_CHOOSES_HOST = re.compile("targetServerType|loadBalanceHosts|socketFactory|service|PGHOST|PGDBNAME|PGPORT", re.I)
 _LONGEST_IDLE = "1d"
 _DECIDED_BY_SPARK = {
     f"pushDown{what}": "false" for what in ("Predicate", "Aggregate", "Limit", "Offset", "TableSample", "Join")
