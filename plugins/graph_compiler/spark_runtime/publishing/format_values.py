@@ -1,6 +1,7 @@
 """Values that a format would change: counted in the job that writes them, and refused before anything is published.
 
     csv, json    a letter that the declared encoding does not have    Spark writes a question mark
+    csv, json, xml    bytes in a STRING that are not UTF-8            Spark writes U+FFFD
                  the declared lineSep in a text                       readers see two records
     csv    a line break in a text           Spark's readers see two lines, unless multiLine says otherwise
            a lone NULL                      an empty line, which readers skip
@@ -114,6 +115,7 @@ def _of_csv(columns: list[StructField], options: _Options) -> Iterator[Doubt]:
             yield Doubt(
                 column=field.name, found="line breaks", condition=_has(quoted(field.name), breaks), hint=hint
             )  # fmt: skip
+    yield from _of_bytes(columns)
     yield from _of_charset("csv", columns, options)
     if len(columns) == 1 and not options.get("nullvalue", ""):
         yield _null(columns[0], "null_value='NULL', or another text that stands for it")
@@ -144,7 +146,24 @@ def _of_json(columns: list[StructField], options: _Options) -> Iterator[Doubt]:
             condition=_has(_written("json", field, options), (_literal(separator),)),
             hint="leave out option lineSep, or replace it",
         )
+    yield from _of_bytes(columns)
     yield from _of_charset("json", columns, options)
+
+
+def _of_bytes(columns: list[StructField]) -> Iterator[Doubt]:
+    """Yield doubts on texts that are none, as old files of Parquet have them, or a cast of BINARY."""
+    for field in columns:
+        if where := _anywhere(quoted(field.name), field.dataType, StringType, _is_no_text):
+            yield Doubt(
+                column=field.name,
+                found="bytes that are not UTF-8",
+                condition=where,
+                hint="decode(CAST(… AS BINARY), 'windows-1252'), or the encoding that they have; Parquet keeps them",
+            )
+
+
+def _is_no_text(value: str) -> str:
+    return f"NOT is_valid_utf8({value})"
 
 
 def _of_charset(format: str, columns: list[StructField], options: _Options) -> Iterator[Doubt]:
@@ -182,6 +201,7 @@ def _of_orc(columns: list[StructField], _: _Options) -> Iterator[Doubt]:
 
 
 def _of_xml(columns: list[StructField], options: _Options) -> Iterator[Doubt]:
+    yield from _of_bytes(columns)
     keeps_blanks = options.get("ignoresurroundingspaces", "").lower() == "false"
     blanks_hint = "options={'ignoreSurroundingSpaces': 'false'}, which readers need too"
     for field in columns:
