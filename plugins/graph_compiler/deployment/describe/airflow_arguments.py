@@ -32,6 +32,8 @@ def airflow_arguments(compiled: CompiledPipeline, given: AirflowArguments, funct
 
 def misplaced_rules(compiled: CompiledPipeline, given: AirflowArguments) -> Iterator[Problem]:
     """Find a trigger rule of one task that reads staged rows: it would run without them."""
+    if not given.task_args:
+        return
     task_of = compiled.deployment.task_of_vertex
     readers = {str(task_of(edge.target_id).id) for edge in compiled.task_edges()}
     for name, arguments in given.task_args.items():

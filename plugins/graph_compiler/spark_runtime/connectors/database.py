@@ -38,6 +38,11 @@ class Database:
         """Return Spark's JDBC options, including secrets."""
         return reveal_all(self.connector.connection_properties())
 
+    def option(self, name: str) -> str:
+        """Return the text of one of Spark's JDBC options, empty without it; names are compared as Spark does."""
+        given = (value for key, value in self.properties.items() if key.lower() == name.lower())
+        return next(given, "").strip()
+
     def name(self, table: str) -> str:
         """Return a table's name in this database's SQL: each part quoted, a plain one in the case the database stores.
 
@@ -152,9 +157,9 @@ class Database:
     @contextmanager
     def session(self) -> Iterator[Any]:
         """Yield an open connection in which the declared sessionInitStatement has run, as in those of Spark's reads."""
-        own = next((value for name, value in self.properties.items() if name.lower() == "sessioninitstatement"), "")
+        own = self.option("sessionInitStatement")
         with self.connection() as connection:
-            if own.strip():
+            if own:
                 self.run(connection, own)
             yield connection
 

@@ -294,10 +294,10 @@ def _declared(columns: StructType, database: Database) -> StructType:
 
     Raises PublicationError for other types than those of the columns: the database would convert values.
     """
-    declared = next((v for k, v in database.properties.items() if k.lower() == "createtablecolumntypes"), "")
+    declared = database.option("createTableColumnTypes")
     written = {field.name.lower(): field for field in columns}
     limited = []
-    for field in parse_schema(declared) if declared.strip() else ():
+    for field in parse_schema(declared) if declared else ():
         own = written.get(field.name.lower())
         if own is None or field.dataType == own.dataType:
             continue

@@ -255,9 +255,14 @@ def listed_paths(listing: Listing) -> tuple[str, ...]:
     return tuple(str(path.toString()) for path in elements(listing.index.rootPaths()))
 
 
+def _lines(collection: Any) -> list[str]:
+    """Return the texts of a collection of Scala, which are fetched as one, since each call to the JVM takes time."""
+    return str(collection.mkString("\n")).split("\n")
+
+
 def listed_folders(listing: Listing) -> tuple[str, ...]:
     """Return the folders that were listed, and those of single files."""
-    roots = str(listing.index.rootPaths().mkString("\n")).split("\n")
+    roots = _lines(listing.index.rootPaths())
     files = {file.path for file in file_versions(listing)} if roots else set()
     return tuple(dict.fromkeys(root.rpartition("/")[0] if root in files else root for root in roots))
 
@@ -284,7 +289,7 @@ def partition_folders(listing: Listing) -> tuple[StructType, list[str]]:
     columns = folder_columns(listing)
     if not columns:
         return columns, []
-    return columns, str(listing.index.leafDirToChildrenFiles().keySet().mkString("\n")).split("\n")
+    return columns, _lines(listing.index.leafDirToChildrenFiles().keySet())
 
 
 def folder_columns(listing: Listing) -> StructType:
@@ -318,10 +323,10 @@ def hidden_folder(listing: Listing, pattern: str) -> str | None:
     """Return a hidden folder with files that were listed because a wildcard of a pattern matches its name, or None."""
     if not any(letter in pattern for letter in "*?[{"):
         return None
-    hidden = tuple(hidden_matches(pattern, str(listing.index.rootPaths().mkString("\n")).split("\n")))
+    hidden = tuple(hidden_matches(pattern, _lines(listing.index.rootPaths())))
     if not hidden:
         return None
-    folders = str(listing.index.leafDirToChildrenFiles().keySet().mkString("\n")).split("\n")
+    folders = _lines(listing.index.leafDirToChildrenFiles().keySet())
     return next((each for each in hidden for folder in folders if f"{folder}/".startswith(f"{each}/")), None)
 
 
