@@ -2052,4 +2052,18 @@ FAULTS = (
         found_by="spark/connectors/test_jdbc_snapshots.py"
         "::test_sources_of_one_database_have_one_snapshot_whatever_their_options",
     ),
+    _fault(
+        233,
+        "a database's table has other texts and days than the rows that were sent",
+        ("JdbcSink.prepare", "        watched.check()\n", ""),
+        found_by="spark/connectors/test_jdbc.py"
+        "::test_a_value_that_spark_sends_as_another_one_is_refused_before_publishing",
+    ),
+    _fault(
+        234,
+        "an array of texts with more dimensions than the first one has names of Java's objects",
+        ("_without_java_arrays", "checked[field.name] = when(", "when("),
+        found_by="spark/connectors/test_jdbc.py"
+        "::test_texts_of_arrays_with_more_dimensions_are_no_names_of_java_s_objects",
+    ),
 )

@@ -450,6 +450,44 @@ def test_a_column_that_would_round_or_cut_a_value_fails(mode: str, sinks: Sinks,
     assert postgres.sql("SELECT d FROM stays") == [("old",)]
 
 
+SENT_AS_ANOTHER = {
+    "bytes": ("CAST(X'4DFC' AS STRING)", "bytes that are not UTF-8 in 1 row"),
+    "bytes in a list": ("array('a', CAST(X'FF' AS STRING))", "bytes that are not UTF-8 in 1 row"),
+    "a day": ("DATE '1582-10-10'", "dates from 1582-10-05 to 1582-10-14 in 1 row"),
+    "a day in a list": ("array(DATE '1582-10-05')", "dates from 1582-10-05 to 1582-10-14 in 1 row"),
+    "a time": ("TIMESTAMP '1582-10-14 23:59:59.999999'", "times from 1582-10-05 to 1582-10-14 in 1 row"),
+    "a local time": ("TIMESTAMP_NTZ '1582-10-05 00:00:00'", "times from 1582-10-05 to 1582-10-14 in 1 row"),
+}
+
+
+@pytest.mark.parametrize("case", SENT_AS_ANOTHER)
+@pytest.mark.parametrize("mode", ["overwrite", "merge"])
+def test_a_value_that_spark_sends_as_another_one_is_refused_before_publishing(
+    case: str, mode: str, sinks: Sinks, postgres: Postgres
+) -> None:
+    value, words = SENT_AS_ANOTHER[case]
+    settings: dict[str, Any] = {"mode": mode, "keys": ("id",)} if mode == "merge" else {"mode": mode}
+    with pytest.raises(PublicationError, match=f"made cannot hold what it would write\n  column 'v' has {words}"):
+        sinks.write(jdbc(postgres, "made"), f"SELECT 1 AS id, {value} AS v", **settings)
+    assert "made" not in tables(postgres)
+
+
+def test_values_that_spark_sends_as_they_are(sinks: Sinks, postgres: Postgres, spark: SparkSession) -> None:
+    days = ["0001-01-01", "1582-10-04", "1582-10-15", "9999-12-31"]
+    rows = spark.sql(
+        " UNION ALL ".join(
+            f"SELECT {number} AS id, DATE '{day}' AS d, TIMESTAMP '{day} 23:59:59.999999' AS t,"
+            f" TIMESTAMP_NTZ '{day} 23:59:59.999999' AS n, array('ä😀', NULL, '\\\\') AS l, -0.0D AS z"
+            for number, day in enumerate(days)
+        )
+    )
+    sinks.write(jdbc(postgres, "made"), rows)
+    texts = postgres.sql("SELECT d, timezone('UTC', t), n, l, z FROM made ORDER BY id")
+    assert texts == [
+        (day, f"{day} 23:59:59.999999", f"{day} 23:59:59.999999", '{ä😀,NULL,"\\\\"}', "-0") for day in days
+    ]
+
+
 @pytest.mark.parametrize(
     ("types", "value", "message"),
     [
@@ -644,6 +682,32 @@ def test_numbers_that_fit_are_read_with_all_digits(postgres: Postgres, spark: Sp
         2: (1000, Decimal("-1E-10"), None, None),
         3: (None, None, 0, -1),
     }
+
+
+@pytest.mark.parametrize("first", ["{}", None, "{a,b}"])
+def test_texts_of_arrays_with_more_dimensions_are_no_names_of_java_s_objects(
+    first: str | None, postgres: Postgres, spark: SparkSession
+) -> None:
+    value = "NULL" if first is None else f"'{first}'"
+    postgres.sql(
+        f"CREATE TABLE notes (id INT, words TEXT[]); INSERT INTO notes VALUES (1, {value});"
+        "INSERT INTO notes VALUES (2, '{{a,b},{c,d}}')"
+    )
+    notes = jdbc(postgres, "notes")
+    with pytest.raises(Exception, match=r"'words' has an array of more dimensions than ARRAY<STRING>"):
+        read_source(notes, spark).collect()
+    query = replace(notes, table=None, query="SELECT id, to_jsonb(words) AS words FROM notes")
+    texts = {row["id"]: row["words"] for row in read_source(query, spark).collect()}
+    assert texts[2] == '[["a", "b"], ["c", "d"]]'
+
+
+def test_arrays_of_texts_are_read_as_they_are(postgres: Postgres, spark: SparkSession) -> None:
+    postgres.sql(
+        "CREATE TABLE notes (id INT, one TEXT[], two TEXT[][]);"
+        "INSERT INTO notes VALUES (1, '{a,NULL,\"[Ljava\"}', '{{a},{b}}'), (2, NULL, NULL), (3, '{}', '{}')"
+    )
+    found = {row["id"]: (row["one"], row["two"]) for row in read_source(jdbc(postgres, "notes"), spark).collect()}
+    assert found == {1: (["a", None, "[Ljava"], [["a"], ["b"]]), 2: (None, None), 3: ([], [])}
 
 
 def test_types_that_a_source_chooses_itself_are_spark_s(postgres: Postgres, spark: SparkSession) -> None:

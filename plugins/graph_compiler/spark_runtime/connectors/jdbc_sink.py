@@ -66,7 +66,7 @@ from graph_compiler.spark_runtime.connectors.sink import (
     refuse_another_zone,
     refuse_rows_of_others,
 )
-from graph_compiler.spark_runtime.publishing.format_values import key_columns, refuse_keys
+from graph_compiler.spark_runtime.publishing.format_values import key_columns, refuse_keys, watch_sent_values
 from graph_compiler.spark_runtime.spark_internals.executed_queries import observed_count
 from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError, lit
 from graph_compiler.staging.publications.ledger import Ledger
@@ -134,8 +134,8 @@ class JdbcSink:
             columns = ", ".join(map(database.quote, rows.columns))
             like = f"CREATE TABLE {to.staged} AS SELECT {columns} FROM {to.table} WHERE 1 = 0"
             database.execute([like])
-        observation = Observation()
-        observed = rows.observe(observation, count(lit(1)).alias("rows"))
+        observation, watched = Observation(), watch_sent_values(rows, self.name)
+        observed = watched.rows.observe(observation, count(lit(1)).alias("rows"))
         try:
             observed.write.jdbc(database.url, to.staged, mode="append", properties=database.properties)
         except Py4JJavaError as error:
@@ -150,6 +150,7 @@ class JdbcSink:
             raise PublicationConflictError(
                 f"{to.staged} holds {held} rows, but {sent} were sent: Spark ran a committed task again"
             )
+        watched.check()
         keys = key_columns(to.keys, rows.schema)
         if keys:
             refuse_keys(database.unusable_keys(to.staged, keys), keys)

@@ -6,6 +6,9 @@ If a parallelism is set, partition i reads the splits that the ExecutionGraph gi
 
 Spark reads a number of a database as DECIMAL, of at most 38 digits, and rounds what has more: 18 decimal places of a
 `NUMERIC` without a scale. So numbers of such columns are read as text, and made here, or fail the task.
+
+PostgreSQL's arrays have any number of dimensions, whatever the column says. Spark asks the first row for them, and of
+texts in a row that has more it reads the names of Java's objects: such a row fails the task.
 """
 
 from __future__ import annotations
@@ -13,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql.functions import col, concat, raise_error, when
-from pyspark.sql.types import DecimalType, StructField, StructType
+from pyspark.sql.functions import col, concat, exists, raise_error, when
+from pyspark.sql.types import ArrayType, DataType, DecimalType, StringType, StructField, StructType
 
 from graph_compiler.declaration.connectors import Jdbc
 from graph_compiler.declaration.connectors.jdbc import PredicateSplit
@@ -28,6 +31,8 @@ from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.spark_internals.java import lit
 
 _NO_ROWS = "1 = 0"
+_JAVA_ARRAY = r"^\[+L?[A-Za-z.]+;?@[0-9a-f]+$"
+"""The text that Java makes of an array: `[Ljava.lang.String;@7e48e1a5`."""
 
 
 @read.register
@@ -52,6 +57,7 @@ def _(connector: Jdbc, reading: Reading) -> Found:
     if not is_chosen and (cut := [field for field in schema if _may_be_rounded(field)]):
         texts = ", ".join(f"{quoted(field.name)} STRING" for field in cut)
         rows = _with_numbers(read_as({"customSchema": texts}), schema, cut)
+    rows = _without_java_arrays(rows)
     if subtasks and is_dealt:
         rows = rows.coalesce(subtasks)
     return Found(rows=rows, schema=_with_not_null_of(schema, database, table))
@@ -83,6 +89,35 @@ def _number(text: Column, field: StructField) -> Column:
     is_held = kept_from_text(text, field.dataType)
     assert is_held is not None, "a DECIMAL"
     return when(text.isNull() | is_held, text.try_cast(field.dataType)).otherwise(raise_error(failed))
+
+
+def _without_java_arrays(rows: DataFrame) -> DataFrame:
+    """Return rows that fail where an array of texts has more dimensions than Spark has seen in the column."""
+    checked = {}
+    for field in rows.schema:
+        if isinstance(field.dataType, ArrayType) and isinstance(_innermost(field.dataType), StringType):
+            value = col(quoted(field.name))
+            words = (
+                f"column '{field.name}' has an array of more dimensions than {type_words(field.dataType)}\n"
+                "  Spark reads this type from the first row of the table\n"
+                f"  hint: in query=, to_jsonb({field.name}) is a text with all of them"
+            )
+            failed = raise_error(lit(words)).cast(field.dataType)
+            checked[field.name] = when(_is_java_array(value, field.dataType), failed).otherwise(value)
+    return rows.withColumns(checked) if checked else rows
+
+
+def _innermost(kind: DataType) -> DataType:
+    while isinstance(kind, ArrayType):
+        kind = kind.elementType
+    return kind
+
+
+def _is_java_array(value: Column, kind: DataType) -> Column:
+    if isinstance(kind, ArrayType):
+        item = kind.elementType
+        return exists(value, lambda each: _is_java_array(each, item))
+    return value.rlike(_JAVA_ARRAY)
 
 
 def _predicates(splits: Iterable[PredicateSplit]) -> list[str]:

@@ -1,13 +1,13 @@
-"""Values that a format would change: counted in the job that writes them, and refused before anything is published.
+"""Values that a target would change: counted in the job that writes them, and refused before anything is published.
 
     csv, json    a letter that the declared encoding does not have    Spark writes a question mark
-    csv, json, xml    bytes in a STRING that are not UTF-8            Spark writes U+FFFD
+    csv, json, xml, databases    bytes in a STRING that are not UTF-8 Spark writes U+FFFD
                  the declared lineSep in a text                       readers see two records
     csv    a line break in a text           Spark's readers see two lines, unless multiLine says otherwise
            a lone NULL                      an empty line, which readers skip
     text   a line break, NULL               two lines; the line of an empty text
-    orc    a date or time from 1582-10-05 to 14        a different one: the Julian calendar has no such days
-           a time in the last second before 1970  a second later
+    orc, databases    a date or time from 1582-10-05 to 14    a different one: the Julian calendar has no such days
+    orc    a time in the last second before 1970  a second later
     xml    leading or trailing blanks             readers remove them, unless ignoreSurroundingSpaces is false
            NULL in an array, an empty array a missing element, and an element that is NULL
            the smallest INT or BIGINT          Spark's reader fails
@@ -33,6 +33,7 @@ from pyspark.sql.types import (
     StringType,
     StructField,
     StructType,
+    TimestampNTZType,
     TimestampType,
 )
 
@@ -65,15 +66,15 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedRows:
-    """Rows to be written; after that, `check` reports the values that the format has changed."""
+    """Rows to be written; after that, `check` reports the values that the target has changed."""
 
     rows: DataFrame
-    format: str
+    target: str
     doubts: tuple[Doubt, ...]
     observation: Observation | None
 
     def check(self) -> None:
-        """Raise PublicationError, which names every column with values that the format has changed."""
+        """Raise PublicationError, which names every column with values that the target has changed."""
         if self.observation is None:
             return
         counts = observed_numbers(self.observation)
@@ -83,23 +84,33 @@ class WatchedRows:
             if (count := counts.get(f"doubt_{number}") or 0)
         ]
         if wrong:
-            raise PublicationError("\n".join([f"{self.format} files cannot hold what it would write", *wrong]))
+            raise PublicationError("\n".join([f"{self.target} cannot hold what it would write", *wrong]))
 
 
 def watch_values(rows: DataFrame, format: str, options: _Options, partition_by: tuple[str, ...]) -> WatchedRows:
-    """Return the rows with a count of the values that the format would change; `options` are the writer's."""
+    """Return the rows with a count of the values that a format would change; `options` are the writer's."""
     folders = {name.lower() for name in partition_by}
     columns = [field for field in rows.schema if field.name.lower() not in folders]
     known = {key.lower(): value for key, value in options.items()}
     format = format.lower()
     doubts = tuple(_DOUBTS[format](columns, known)) if format in _DOUBTS else ()
+    return _watched(rows, f"{format} files", doubts)
+
+
+def watch_sent_values(rows: DataFrame, table: str) -> WatchedRows:
+    """Return the rows with a count of the values that Spark would send to a database's table as other ones."""
+    columns = list(rows.schema)
+    return _watched(rows, table, (*_of_bytes(columns), *_of_skipped_days(columns, "write it as a text", _SENT)))
+
+
+def _watched(rows: DataFrame, target: str, doubts: tuple[Doubt, ...]) -> WatchedRows:
     if not doubts:
-        return WatchedRows(rows=rows, format=format, doubts=(), observation=None)
+        return WatchedRows(rows=rows, target=target, doubts=(), observation=None)
     observation = Observation()
     counts = (expr(f"count_if({doubt.condition}) AS doubt_{number}") for number, doubt in enumerate(doubts))
     with pinned(rows.sparkSession, _ENCODES_AS_WRITERS):
         observed = rows.observe(observation, *counts)
-    return WatchedRows(rows=observed, format=format, doubts=doubts, observation=observation)
+    return WatchedRows(rows=observed, target=target, doubts=doubts, observation=observation)
 
 
 def _of_csv(columns: list[StructField], options: _Options) -> Iterator[Doubt]:
@@ -188,15 +199,21 @@ def _written(format: str, field: StructField, options: _Options) -> str:
 
 
 def _of_orc(columns: list[StructField], _: _Options) -> Iterator[Doubt]:
+    hint = "write Parquet, which keeps them"
+    yield from _of_skipped_days(columns, hint, (DateType, TimestampType))
     for field in columns:
-        for kind, found, condition in (
-            (DateType, "dates from 1582-10-05 to 1582-10-14", _is_skipped_date),
-            (TimestampType, "times from 1582-10-05 to 1582-10-14", _is_skipped_time),
-            (TimestampType, "times in the last second before 1970", _is_before_1970),
-        ):
+        if where := _anywhere(quoted(field.name), field.dataType, TimestampType, _is_before_1970):
+            yield Doubt(column=field.name, found="times in the last second before 1970", condition=where, hint=hint)
+
+
+def _of_skipped_days(columns: list[StructField], hint: str, kinds: tuple[type[DataType], ...]) -> Iterator[Doubt]:
+    """Yield doubts on days that Java's classes for SQL do not have: their calendar is Julian before 1582-10-15."""
+    for field in columns:
+        for kind in kinds:
+            found, condition = _SKIPPED[kind]
             if where := _anywhere(quoted(field.name), field.dataType, kind, condition):
                 yield Doubt(
-                    column=field.name, found=found, condition=where, hint="write Parquet, which keeps them"
+                    column=field.name, found=f"{found} from 1582-10-05 to 1582-10-14", condition=where, hint=hint
                 )  # fmt: skip
 
 
@@ -254,6 +271,19 @@ def _is_skipped_date(value: str) -> str:
 
 def _is_skipped_time(value: str) -> str:
     return f"{value} >= TIMESTAMP '1582-10-05 00:00:00Z' AND {value} < TIMESTAMP '1582-10-15 00:00:00Z'"
+
+
+def _is_skipped_local_time(value: str) -> str:
+    return f"{value} >= TIMESTAMP_NTZ '1582-10-05 00:00:00' AND {value} < TIMESTAMP_NTZ '1582-10-15 00:00:00'"
+
+
+_SKIPPED: Mapping[type[DataType], tuple[str, Callable[[str], str]]] = {
+    DateType: ("dates", _is_skipped_date),
+    TimestampType: ("times", _is_skipped_time),
+    TimestampNTZType: ("times", _is_skipped_local_time),
+}
+_SENT = tuple(_SKIPPED)
+"""Types of whose values Spark makes objects of `java.sql` for a database."""
 
 
 def _is_before_1970(value: str) -> str:
