@@ -12,7 +12,9 @@ RUN python3 -m venv /opt/venv \
  && /opt/venv/bin/pip install --no-cache-dir --no-deps --require-hashes -r /build/requirements-uv.lock
 # --no-deps: the lock is complete, and resolving anew would add pyspark-client (pyproject.toml)
 RUN VIRTUAL_ENV=/opt/venv /opt/venv/bin/uv pip install --no-cache --no-deps --compile-bytecode --require-hashes -r /build/requirements-image.lock
-COPY pyproject.toml README.md LICENSE /build/
+COPY pyproject.toml LICENSE /build/
+COPY docs/package.md /build/docs/
+COPY schemas /build/schemas
 COPY plugins /build/plugins
 RUN VIRTUAL_ENV=/opt/venv /opt/venv/bin/uv pip install --no-cache --no-deps --compile-bytecode --no-build-isolation /build \
  && VIRTUAL_ENV=/opt/venv /opt/venv/bin/uv pip uninstall --quiet hatchling pip uv

@@ -27,16 +27,24 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     for name in filter(None, listed.stdout.decode().split("\0")):
         if (ROOT / name).is_file():
-            (source / name).parent.mkdir(parents=True, exist_ok=True)
-            (source / name).write_bytes((ROOT / name).read_bytes())
+            copy(ROOT / name, source / name)
+    build(source, folder)
+    return folder
+
+
+def copy(file: Path, to: Path) -> None:
+    to.parent.mkdir(parents=True, exist_ok=True)
+    to.write_bytes(file.read_bytes())
+
+
+def build(source: Path, folder: Path, *options: str) -> None:
     made = subprocess.run(  # noqa: PLW1510  # its message is shown
-        [sys.executable, "-m", "hatchling", "build", "--directory", str(folder)],
+        [sys.executable, "-m", "hatchling", "build", "--directory", str(folder), *options],
         cwd=source,
         capture_output=True,
         text=True,
     )
     assert made.returncode == 0, made.stderr
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +68,31 @@ def test_the_wheel_has_each_module_and_what_modules_read(wheel: zipfile.ZipFile)
     assert "airflow_backend/web/static/index.html" in names
     schema = wheel.read("graph_compiler/pipeline.schema.json")
     assert schema == (ROOT / "schemas" / "pipeline.schema.json").read_bytes()
+
+
+def test_the_image_of_the_containers_copies_what_the_package_is_built_from(
+    wheel: zipfile.ZipFile, tmp_path: Path
+) -> None:
+    every, *let_in = (ROOT / ".dockerignore").read_text().split()
+    assert every == "*"
+    source = tmp_path / "build"
+    for line in (ROOT / "Dockerfile").read_text().splitlines():
+        if line.startswith("COPY ") and not line.startswith("COPY --from") and line.split()[-1].startswith("/build/"):
+            *copied, to = line.split()[1:]
+            for name in copied:
+                assert f"!{name}" in let_in, name
+                _copy_as_docker(ROOT / name, tmp_path / to.removeprefix("/"), into_folder=to.endswith("/"))
+    build(source, tmp_path, "--target", "wheel")
+    (file,) = tmp_path.glob("*.whl")
+    assert set(zipfile.ZipFile(file).namelist()) == set(wheel.namelist())
+
+
+def _copy_as_docker(place: Path, to: Path, *, into_folder: bool) -> None:
+    if place.is_file():
+        copy(place, to / place.name if into_folder else to)
+    for file in place.rglob("*"):
+        if file.is_file() and "__pycache__" not in file.parts:
+            copy(file, to / file.relative_to(place))
 
 
 def test_the_source_distribution_has_the_documentation_and_no_tests(built: Path) -> None:
