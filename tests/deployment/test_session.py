@@ -9,7 +9,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "session.md"
 
 
 def test_the_page_has_every_setting_with_its_value() -> None:
-    rows = re.findall(r"^\| (`spark\..+?`) \| `(.+?)` \|", PAGE.read_text(), re.M)
+    rows = re.findall(r"^\| (`(?:spark|parquet)\..+?`) \| `(.+?)` \|", PAGE.read_text(), re.M)
     assert {name: value for names, value in rows for name in re.findall("`(.+?)`", names)} == dict(SESSION)
 
 

@@ -1,7 +1,8 @@
 """Databases, exercised against PostgreSQL: input splits, transactions, and messages of failures."""
 
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -17,12 +18,15 @@ from graph_compiler.deployment.documents.report import ExecutionReport, Throwabl
 from graph_compiler.errors import PublicationConflictError, PublicationError, SchemaChangedError, SecretError
 from graph_compiler.explain.plan.plan_writer import plan_of
 from graph_compiler.explain.text.plan_text import explain_text
+from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.database import Database, Transaction
 from graph_compiler.spark_runtime.connectors.databases.carrying import MARKS
+from graph_compiler.spark_runtime.connectors.jdbc_sink import _refuse_rounding
 from graph_compiler.spark_runtime.exchange.distribution import with_exactly
 from graph_compiler.spark_runtime.failures.causes import read_cause
 from graph_compiler.spark_runtime.failures.throwable_types import throwable_type
+from graph_compiler.spark_runtime.spark_internals.jdbc import jdbc_type
 from tests.harness.executed_plans import executions, executions_since
 from tests.harness.identities import runs_elsewhere
 from tests.harness.postgres import DRIVER, PASSWORD, Postgres
@@ -708,6 +712,61 @@ def test_arrays_of_texts_are_read_as_they_are(postgres: Postgres, spark: SparkSe
     )
     found = {row["id"]: (row["one"], row["two"]) for row in read_source(jdbc(postgres, "notes"), spark).collect()}
     assert found == {1: (["a", None, "[Ljava"], [["a"], ["b"]]), 2: (None, None), 3: ([], [])}
+
+
+def test_times_in_a_prepared_session_are_compared_with_times_in_utc(postgres: Postgres, spark: SparkSession) -> None:
+    postgres.sql(
+        "CREATE TABLE held (v TIMESTAMPTZ);"
+        "INSERT INTO held VALUES ('2024-06-30 22:30:00+00'), ('2024-07-01 00:00:00+00')"
+    )
+    vienna = jdbc(postgres, "held", options={"sessionInitStatement": "SET TIME ZONE 'Europe/Vienna'"})
+    assert read_source(vienna, spark).where("v >= TIMESTAMP '2024-07-01 00:00:00Z'").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "words"),
+    [
+        ("oracle", "v DOUBLE", "column 'v' is DOUBLE, and would be NUMBER(19, 4)"),
+        ("sqlserver", "v TIMESTAMP", "column 'v' is TIMESTAMP, and would be DATETIME"),
+        ("mysql", "v TIMESTAMP_NTZ", "column 'v' is TIMESTAMP_NTZ, and would be DATETIME"),
+        ("mariadb", "v TIMESTAMP", "column 'v' is TIMESTAMP, and would be TIMESTAMP"),
+        ("postgresql", "v TIMESTAMP", None),
+        ("oracle", "v DECIMAL(19, 4)", None),
+    ],
+)
+def test_a_table_is_not_created_with_columns_that_round(
+    kind: str, column: str, words: str | None, spark: SparkSession
+) -> None:
+    """As Spark's dialects say: there are no such servers here."""
+    field = parse_schema(column)[0]
+    types = {field: jdbc_type(spark, f"jdbc:{kind}://db", field.dataType)}
+    with pytest.raises(PublicationError, match=re.escape(words)) if words else nullcontext():
+        _refuse_rounding("rates", types, kind)
+
+
+CONDITIONS = {
+    "real": ("REAL", ["0.7", "0.1", "NaN"], "v >= CAST(0.7 AS FLOAT)"),
+    "real in a list": ("REAL", ["0.7", "0.1"], "v IN (CAST(0.7 AS FLOAT), CAST(7 AS FLOAT))"),
+    "enum": ("size", ["low", "medium", "high"], "v < 'medium'"),
+    "jsonb": ("JSONB", ['{"a": 1}'], "v = '{\"a\":1}'"),
+    "uuid": ("UUID", ["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"], "v = 'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'"),
+    "interval": ("INTERVAL", ["1 day", "24:00:00"], "v = '1 day'"),
+    "inet": ("INET", ["10.0.0.1"], "v LIKE '10.%'"),
+}
+
+
+@pytest.mark.parametrize("case", CONDITIONS)
+def test_a_condition_finds_in_a_database_what_it_finds_in_spark(
+    case: str, postgres: Postgres, spark: SparkSession
+) -> None:
+    kind, values, condition = CONDITIONS[case]
+    rows = ", ".join(f"('{value}')" for value in values)
+    postgres.sql("CREATE TYPE size AS ENUM ('low', 'medium', 'high')")
+    postgres.sql(f"CREATE TABLE held (v {kind}); INSERT INTO held VALUES {rows}")
+    source = jdbc(postgres, "held")
+    found = read_source(source, spark).where(condition).collect()
+    not_sent = read_source(replace(source, options={"pushDownPredicate": "false"}), spark)
+    assert str(found) == str(not_sent.where(condition).collect())
 
 
 def test_types_that_a_source_chooses_itself_are_spark_s(postgres: Postgres, spark: SparkSession) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyarrow import orc
+from pyarrow import orc, parquet
 from pyspark.sql import SparkSession
 
 from graph_compiler import Csv, Json, Orc, Parquet, StreamExecutionEnvironment
@@ -268,6 +268,22 @@ def test_days_of_arrow_before_1582_10_15_are_other_days_in_orc(spark: SparkSessi
     found = read_rows(Orc(f"{tmp_path}/arrow.orc"), spark)
     assert found == [(date(1582, 10, 15),), (date(1582, 9, 30),)]
     assert read_rows(Orc(f"{tmp_path}/own"), spark) == [(date(1582, 10, 4),)]
+
+
+@pytest.mark.parametrize("condition", ["v >= 0", "v = 0", "v IN (0, 7)", "s.v <= 0 AND s.v > -0.5D"])
+@pytest.mark.parametrize("kind", ["parquet", "orc", "bloom", "arrow"])
+def test_a_condition_that_files_are_asked_for_finds_zeros_of_both_signs(
+    kind: str, condition: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    rows = spark.sql("SELECT v, named_struct('v', v) AS s FROM VALUES (-0.0D), (-1.0D), (-0.0D) AS t(v)").coalesce(1)
+    bloom = {"parquet.bloom.filter.enabled": "true", "parquet.enable.dictionary": "false"} if kind == "bloom" else {}
+    if kind == "arrow":
+        table = pa.table({"v": [-0.0, -1.0, -0.0], "s": [{"v": -0.0}, {"v": -1.0}, {"v": -0.0}]})
+        parquet.write_table(table, tmp_path / "1.parquet", write_page_index=True)
+    else:
+        rows.write.mode("append").options(**bloom).format(kind.replace("bloom", "parquet")).save(str(tmp_path))
+    source = Orc(str(tmp_path)) if kind == "orc" else Parquet(str(tmp_path))
+    assert read_source(source, spark).where(condition).count() == 2
 
 
 def test_spark_reads_the_first_of_equal_zeros_of_orc_for_all(spark: SparkSession, tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ from graph_compiler.declaration.sql_text import WRITING_WORDS, command_in
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing
 
+_QUOTES = "ansi_quotes"
 _BOUNDS = "two whole numbers, two dates or two timestamps (2013-01-31), the lower first, or templates of them"
 _SPLITS = ("partition_column", "lower_bound", "upper_bound")
 
@@ -163,6 +164,13 @@ class Jdbc(Connector):
         yield from find_template_problems(self.table, self.url, options, fixed)
         yield from self._bounds()
         yield from self._clear_passwords()
+        if isinstance(self.url, str) and database_kind(self.url) == "mariadb" and _QUOTES not in self.url.lower():
+            yield Problem(
+                message="its url begins with jdbc:mariadb, and Spark does not know how MariaDB quotes names: "
+                "it would read the names of columns as their values",
+                allowed="a url that begins with jdbc:mysql, or that sets sql_mode=ANSI_QUOTES",
+                hint="jdbc:mysql://…?permitMysqlScheme with the driver of MariaDB",
+            )
 
     def _what_to_read(self) -> Iterator[Problem]:
         given = [name for name in ("table", "query") if getattr(self, name) is not None]

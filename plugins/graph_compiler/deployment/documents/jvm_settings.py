@@ -113,6 +113,10 @@ RECORDED: Mapping[str, str] = {
 }
 """Settings that descriptors and fingerprints have."""
 UNRECORDED: Mapping[str, str] = {
+    # With true, readers pass over files whose numbers are all -0.0 where a condition asks for 0.0: `v >= 0`.
+    "parquet.filter.bloom.enabled": "false",
+    "parquet.filter.dictionary.enabled": "false",
+    "spark.sql.orc.filterPushdown": "false",
     # With true, `a EXCEPT a WHERE c` becomes `a WHERE NOT c`, which keeps 0.0 if only the equal -0.0 was taken away.
     "spark.sql.optimizer.replaceExceptWithFilter": "false",
     # With true, a join over an expression of text with a collation loses rows: the filter hashes bytes (SPARK-58486).

@@ -15,7 +15,7 @@ from graph_compiler.declaration.connectors.jdbc_url import database_kind
 from graph_compiler.declaration.connectors.table_name import parse_table_name
 from graph_compiler.spark_runtime.secret_values import reveal, reveal_all
 from graph_compiler.spark_runtime.spark_internals.java import Py4JError, Py4JJavaError
-from graph_compiler.spark_runtime.spark_internals.jdbc import has_jdbc_type, jdbc_dialect, open_jdbc_connection
+from graph_compiler.spark_runtime.spark_internals.jdbc import jdbc_dialect, jdbc_type, open_jdbc_connection
 
 _PREPARES_AFTER = "prepareThreshold"
 _NO_NULLS = 0  # java.sql.ResultSetMetaData.columnNoNulls
@@ -140,9 +140,9 @@ class Database:
         """Return the name of a column, or of a part of a table's name, quoted for this database."""
         return str(self._dialect().quoteIdentifier(name))
 
-    def can_hold(self, data_type: DataType) -> bool:
-        """Whether Spark can map this type to one of the database."""
-        return has_jdbc_type(self.spark, self.url, data_type)
+    def type_of(self, data_type: DataType) -> str | None:
+        """Return the type of the columns that Spark creates for this one; None if it has none."""
+        return jdbc_type(self.spark, self.url, data_type)
 
     @contextmanager
     def connection(self) -> Iterator[Any]:

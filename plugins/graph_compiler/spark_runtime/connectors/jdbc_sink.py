@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -83,6 +83,14 @@ _POOLED = (
     "the database of {} is behind a pooler that changes the session between transactions: {}\n"
     "  hint: prepareThreshold=0 among the parameters of its url; no row was published"
 )
+_ROUNDING = frozenset(
+    {
+        ("oracle", "NUMBER(19, 4)"),
+        ("sqlserver", "DATETIME"),
+        *((database, kind) for database in ("mysql", "mariadb") for kind in ("TIMESTAMP", "DATETIME")),
+    }
+)
+"""Types of columns that Spark's dialects create for DOUBLE, TIMESTAMP and TIMESTAMP_NTZ, with too few digits."""
 _MOST_SHOWN = 100
 """How many characters of a value are in a message."""
 
@@ -115,9 +123,12 @@ class JdbcSink:
         rows = conform_to_target(rows, database.connector, target)
         rows = _held_as_they_are(rows, _declared(rows.schema, database) if held is None else held, database)
         key_columns(to.keys, rows.schema)
-        if wrong := [field for field in rows.schema if not database.can_hold(field.dataType)]:
+        types = {field: database.type_of(field.dataType) for field in rows.schema}
+        if wrong := [field for field, kind in types.items() if kind is None]:
             columns = [f"\n  column '{f.name}' is {type_words(f.dataType)}" for f in wrong]
             raise PublicationError(f"{self.name} cannot hold what it would write{''.join(columns)}")
+        if held is None:
+            _refuse_rounding(self.name, types, database_kind(database.url))
         if not (to.creates or to.replaces):
             refuse_another_zone(database.spark, self.ledger, to.target, to.number, rows.schema)
         return rows
@@ -312,6 +323,18 @@ def _declared(columns: StructType, database: Database) -> StructType:
         kind = {_DATABASE_TYPE: f"varchar({field.dataType.length})"}
         limited.append(StructField(own.name, own.dataType, metadata=kind))
     return StructType(limited)
+
+
+def _refuse_rounding(table: str, types: Mapping[StructField, str | None], database: str) -> None:
+    """Raise PublicationError for columns of a new table that would not hold each value."""
+    rounded = [
+        f"  column '{field.name}' is {type_words(field.dataType)}, and would be {kind}"
+        for field, kind in types.items()
+        if (database, kind) in _ROUNDING
+    ]
+    if rounded:
+        hint = f"  hint: create {table} in the database, with columns that hold each value"
+        raise PublicationError("\n".join([f"{table} would be created with columns that round", *rounded, hint]))
 
 
 def _limits(field: StructField, database: str) -> Iterator[tuple[str, str]]:

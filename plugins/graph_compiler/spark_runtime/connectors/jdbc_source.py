@@ -7,20 +7,38 @@ If a parallelism is set, partition i reads the splits that the ExecutionGraph gi
 Spark reads a number of a database as DECIMAL, of at most 38 digits, and rounds what has more: 18 decimal places of a
 `NUMERIC` without a scale. So numbers of such columns are read as text, and made here, or fail the task.
 
+Spark sends conditions to the database. Hidden from it are columns on which it would decide in another way:
+
+    single precision           it compares as if they were of double precision
+    UUID, ENUM, JSON, …        by their own order, while Spark compares texts
+    texts of MySQL             a backslash in a condition begins an escape
+    times in a prepared session, which may have another zone: Spark sends times without one
+
 PostgreSQL's arrays have any number of dimensions, whatever the column says. Spark asks the first row for them, and of
 texts in a row that has more it reads the names of Java's objects: such a row fails the task.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql.functions import col, concat, exists, raise_error, when
-from pyspark.sql.types import ArrayType, DataType, DecimalType, StringType, StructField, StructType
+from pyspark.sql.functions import col, concat, exists, raise_error, timestamp_micros, unix_micros, when
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DecimalType,
+    FloatType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
 from graph_compiler.declaration.connectors import Jdbc
 from graph_compiler.declaration.connectors.jdbc import PredicateSplit
+from graph_compiler.declaration.connectors.jdbc_url import database_kind
 from graph_compiler.graphs.coordination import dealt
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
@@ -31,6 +49,10 @@ from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.spark_internals.java import lit
 
 _NO_ROWS = "1 = 0"
+_TYPE_IN_DATABASE = "jdbcClientType"
+"""The key of a column's metadata in which Spark keeps the name of its type in the database."""
+_TEXT = re.compile(r"char|clob|name|string|text", re.IGNORECASE)
+_ESCAPING = frozenset({"mysql", "mariadb"})
 _JAVA_ARRAY = r"^\[+L?[A-Za-z.]+;?@[0-9a-f]+$"
 """The text that Java makes of an array: `[Ljava.lang.String;@7e48e1a5`."""
 
@@ -57,7 +79,7 @@ def _(connector: Jdbc, reading: Reading) -> Found:
     if not is_chosen and (cut := [field for field in schema if _may_be_rounded(field)]):
         texts = ", ".join(f"{quoted(field.name)} STRING" for field in cut)
         rows = _with_numbers(read_as({"customSchema": texts}), schema, cut)
-    rows = _without_java_arrays(rows)
+    rows = _hidden_from_the_database(_without_java_arrays(rows), database)
     if subtasks and is_dealt:
         rows = rows.coalesce(subtasks)
     return Found(rows=rows, schema=_with_not_null_of(schema, database, table))
@@ -105,6 +127,26 @@ def _without_java_arrays(rows: DataFrame) -> DataFrame:
             failed = raise_error(lit(words)).cast(field.dataType)
             checked[field.name] = when(_is_java_array(value, field.dataType), failed).otherwise(value)
     return rows.withColumns(checked) if checked else rows
+
+
+def _hidden_from_the_database(rows: DataFrame, database: Database) -> DataFrame:
+    """Return rows of which no condition on a column is sent that the database would decide in another way."""
+    has_escapes = database_kind(database.url) in _ESCAPING
+    has_own_session = database.option("sessionInitStatement") is not None
+    hidden = {}
+    for field in rows.schema:
+        value, kind = col(quoted(field.name)), field.dataType
+        if isinstance(kind, FloatType):
+            hidden[field.name] = -(-value)  # noqa: B002  # the value itself, and no condition on it is sent
+        elif isinstance(kind, StringType) and (has_escapes or not _is_text_there(field)):
+            hidden[field.name] = concat(value, lit(""))
+        elif isinstance(kind, TimestampType) and has_own_session:
+            hidden[field.name] = timestamp_micros(unix_micros(value))
+    return rows.withColumns(hidden) if hidden else rows
+
+
+def _is_text_there(field: StructField) -> bool:
+    return _TEXT.search(field.metadata.get(_TYPE_IN_DATABASE, "text")) is not None
 
 
 def _innermost(kind: DataType) -> DataType:

@@ -29,9 +29,10 @@ def open_jdbc_connection(spark: SparkSession, url: str, properties: Mapping[str,
     return jdbc_dialect(spark, url).createConnectionFactory(options).apply(-1)
 
 
-def has_jdbc_type(spark: SparkSession, url: str, data_type: DataType) -> bool:
-    """Whether Spark can map this type to a type of the database."""
+def jdbc_type(spark: SparkSession, url: str, data_type: DataType) -> str | None:
+    """Return the type of the columns that Spark creates in the database for this one; None if it has none."""
     java_type = java_class(spark, "org.apache.spark.sql.types.DataType").fromJson(data_type.json())
-    own = jdbc_dialect(spark, url).getJDBCType(java_type)
-    utils = java_class(spark, f"{_JDBC}.JdbcUtils")
-    return bool(own.isDefined() or utils.getCommonJDBCType(java_type).isDefined())
+    found = jdbc_dialect(spark, url).getJDBCType(java_type)
+    if not found.isDefined():
+        found = java_class(spark, f"{_JDBC}.JdbcUtils").getCommonJDBCType(java_type)
+    return str(found.get().databaseTypeDefinition()) if found.isDefined() else None
