@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
@@ -258,6 +258,7 @@ WRITERS = ("s1", "s2", "monday", "tuesday")
         max_size=60,
     )
 )
+@example([*[("s1", None, False)] * 6, ("s1", 2, False), ("s1", 0, False)])  # dies between two records of a batch
 def test_a_ledger_that_folds_answers_as_one_that_does_not(steps: list[tuple[str, int | None, bool]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ledgers, "FOLDED_AFTER", 3)
