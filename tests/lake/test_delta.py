@@ -368,6 +368,29 @@ def test_null_where_delta_has_none_fails_before_anything_is_published(shop: Shop
         sinks.prepare(shop.table(), shop.spark.sql(rows), mode="append")
 
 
+def test_an_overwrite_replaces_all_partitions_whatever_the_session_says(shop: Shop, sinks: Sinks) -> None:
+    target = Delta(shop.path, partitioned_by=("day",))
+    sinks.write(target, "SELECT * FROM VALUES (1, 'mon'), (2, 'tue') AS t(id, day)", run="r1")
+    shop.spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    try:
+        sinks.write(target, "SELECT 3 AS id, 'tue' AS day", run="r2")
+    finally:
+        shop.spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
+    assert [tuple(row) for row in shop.spark.read.format("delta").load(shop.path).collect()] == [(3, "tue")]
+
+
+@pytest.mark.parametrize("value", ["''", "'__HIVE_DEFAULT_PARTITION__'", "CAST(X'FF' AS STRING)"])
+def test_a_text_that_names_of_folders_do_not_hold_is_no_partition_of_delta(
+    value: str, shop: Shop, sinks: Sinks
+) -> None:
+    rows = f"SELECT 1 AS id, {value} AS day"
+    with pytest.raises(PublicationError, match="column 'day': 1 row with"):
+        sinks.write(Delta(shop.path, partitioned_by=("day",)), rows)
+    sinks.write(Delta(shop.path, partitioned_by=("day",)), "SELECT 1 AS id, 'mon' AS day", run="r1")
+    with pytest.raises(PublicationError, match="column 'day': 1 row with"):
+        sinks.write(Delta(shop.path), rows, mode="merge", keys=("id", "day"), run="r2")
+
+
 def test_one_path_written_in_two_ways_is_one_table(filled: Shop, sinks: Sinks) -> None:
     for path in (filled.path, f"file://{filled.path}/", f"file:{filled.path}"):
         sinks.write(Delta(path), sold(MINE), mode="append")

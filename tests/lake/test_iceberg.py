@@ -241,6 +241,27 @@ def test_partitions_are_replaced_only_where_all_files_have_those_of_the_table(fi
     assert filled.rows() == list(OLD)
 
 
+def test_partitions_that_were_dropped_divide_no_table(lake: Lake, sinks: Sinks) -> None:
+    lake.use()
+    name = f"{lake.name}.db.sold"
+    old = "TBLPROPERTIES ('format-version' = '1')"
+    lake.spark.sql(f"CREATE TABLE {name} ({COLUMNS}) USING iceberg PARTITIONED BY (day) {old}")
+    sinks.write(lake.table(), sold(*OLD), mode="append")
+    lake.loaded().java.updateSpec().removeField("day").commit()
+    lake.compact()
+    with pytest.raises(PublicationError, match="has no partitions"):
+        sinks.write(lake.table(), sold((1, "mon", 10)), mode="overwrite-partitions")
+    assert lake.rows() == list(OLD)
+
+
+def test_bytes_that_are_no_text_divide_no_table(lake: Lake, sinks: Sinks) -> None:
+    lake.create("id INT, day STRING", partitioned_by="day")
+    with pytest.raises(PublicationError, match="column 'day': 1 row with bytes that are not UTF-8"):
+        sinks.write(lake.table(), "SELECT 1 AS id, CAST(X'FF' AS STRING) AS day", mode="append")
+    sinks.write(lake.table(), "SELECT 1 AS id, '' AS day", mode="append")
+    assert lake.rows() == [(1, "")]
+
+
 @pytest.mark.parametrize("setting", ["spark.wap.id", "spark.wap.branch"])
 def test_a_session_that_would_stage_the_rows_is_refused(filled: Lake, sinks: Sinks, setting: str) -> None:
     filled.spark.sql(f"ALTER TABLE {filled.name}.db.sold SET TBLPROPERTIES ('write.wap.enabled' = 'true')")

@@ -159,6 +159,16 @@ def test_what_a_dead_driver_has_decided_is_merged_by_the_next_run_as_it_was_decl
     assert table.rows() == [(1, "a", 1, 1, 3), (1, "b", 3, 3, None), (2, "x", 1, 1, None)]
 
 
+def test_versions_of_iceberg_keep_the_values_of_a_column_that_was_renamed(lake: Lake, sinks: Sinks) -> None:
+    lake.use()
+    target = lake.table("customers", create_if_missing=True, schema=COLUMNS)
+    how: dict[str, Any] = {"mode": "merge", "keys": ("id",), "merge": Merge(sequence_by="at", scd_type=2)}
+    sinks.write(target, "SELECT 1 AS id, 'a' AS name, 1 AS at", run="r1", **how)
+    lake.spark.sql(f"ALTER TABLE {lake.name}.db.customers RENAME COLUMN name TO full_name")
+    sinks.write(lake.table("customers"), "SELECT 1 AS id, 'b' AS full_name, 2 AS at", run="r2", **how)
+    assert lake.rows("customers") == [(1, "a", 1, 1, 2), (1, "b", 2, 2, None)]
+
+
 def test_versions_are_computed_again_if_others_commit_to_delta_meanwhile(
     spark: SparkSession, sinks: Sinks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

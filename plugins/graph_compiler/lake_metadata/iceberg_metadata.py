@@ -18,6 +18,7 @@ from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 from pyiceberg.schema import Schema
 from pyiceberg.table import StaticTable, Table
 from pyiceberg.table.snapshots import Snapshot
+from pyiceberg.transforms import VoidTransform
 from pyiceberg.types import IcebergType, ListType, MapType, StructType
 
 from graph_compiler.declaration.connectors.file_uris import local_path
@@ -58,6 +59,7 @@ def state_of(connector: Iceberg, properties: Mapping[str, str]) -> TableAnswer:
         partitions=tuple(
             partition_words(str(each.transform), str(table.schema().find_column_name(each.source_id)))
             for each in table.spec().fields
+            if not isinstance(each.transform, VoidTransform)
         ),
         versions=tuple(sorted({_MAIN, *table.refs()})),
         missing_version=missing_version,

@@ -36,6 +36,7 @@ class _Unfit:
     becomes: str
 
 
+_NO_TEXT = _Unfit(condition="NOT is_valid_utf8({})", shown="bytes that are not UTF-8", becomes="another text")
 _UNFIT = (
     _Unfit(condition="{} = ''", shown="''", becomes="NULL"),
     _Unfit(condition=f"{{}} = '{NULL_FOLDER}'", shown=f"'{NULL_FOLDER}'", becomes="NULL"),
@@ -44,7 +45,7 @@ _UNFIT = (
         shown="text that ends in '._COPYING_'",
         becomes="no row at all: readers skip such folders",
     ),
-    _Unfit(condition="NOT is_valid_utf8({})", shown="bytes that are not UTF-8", becomes="another text"),
+    _NO_TEXT,
     _Unfit(condition=r"contains({}, '\0')", shown="a NUL character", becomes="nothing: no file system has it"),
 )
 
@@ -56,6 +57,7 @@ class WatchedFolders:
     rows: DataFrame
     partition_by: tuple[str, ...]
     observation: Observation | None
+    kinds: tuple[_Unfit, ...] = _UNFIT
 
     def check(self) -> None:
         """Raise PublicationError with the columns, values and rows that folder names cannot store."""
@@ -64,7 +66,7 @@ class WatchedFolders:
         counts = observed_numbers(self.observation)
         wrong = [
             f"  column '{column}': {counted(found, 'row')} with {unfit.shown}, read back as {unfit.becomes}"
-            for name, column, unfit in _watched(self.rows.schema, self.partition_by)
+            for name, column, unfit in _watched(self.rows.schema, self.partition_by, self.kinds)
             if (found := counts.get(name) or 0)
         ]
         if wrong:
@@ -80,13 +82,13 @@ class WatchedFolders:
             )
 
 
-def watch_folders(rows: DataFrame, partition_by: tuple[str, ...]) -> WatchedFolders:
+def watch_folders(rows: DataFrame, partition_by: tuple[str, ...], kinds: tuple[_Unfit, ...] = _UNFIT) -> WatchedFolders:
     """Return the rows with NULL for values that folder names cannot store, counted in the job that writes them.
 
     If two values of one task lead to one folder, Spark itself fails, and does not report why. If no partition column
     needs this, the rows are unchanged.
     """
-    watched = list(_watched(rows.schema, partition_by))
+    watched = list(_watched(rows.schema, partition_by, kinds))
     if not watched:
         return WatchedFolders(rows=rows, partition_by=partition_by, observation=None)
     observation = Observation()
@@ -97,7 +99,12 @@ def watch_folders(rows: DataFrame, partition_by: tuple[str, ...]) -> WatchedFold
     fit = rows.observe(observation, *counts).withColumns(
         {column: expr(f"if({' OR '.join(found)}, NULL, {quoted(column)})") for column, found in conditions.items()}
     )
-    return WatchedFolders(rows=fit, partition_by=partition_by, observation=observation)
+    return WatchedFolders(rows=fit, partition_by=partition_by, observation=observation, kinds=kinds)
+
+
+def watch_texts(rows: DataFrame, partition_by: tuple[str, ...]) -> WatchedFolders:
+    """Return the rows like `watch_folders`, for a table whose manifests have the values: only bytes change there."""
+    return watch_folders(rows, partition_by, (_NO_TEXT,))
 
 
 def partition_of(folder: str) -> Partition:
@@ -118,9 +125,11 @@ def unescaped(text: str) -> str:
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
 
 
-def _watched(schema: StructType, partition_by: tuple[str, ...]) -> Iterator[tuple[str, str, _Unfit]]:
+def _watched(
+    schema: StructType, partition_by: tuple[str, ...], kinds: tuple[_Unfit, ...]
+) -> Iterator[tuple[str, str, _Unfit]]:
     folders = {name.lower() for name in partition_by}
     for number, field in enumerate(schema):
         if field.name.lower() in folders and isinstance(field.dataType, StringType):
-            for kind, unfit in enumerate(_UNFIT):
+            for kind, unfit in enumerate(kinds):
                 yield f"unfit_{number}_{kind}", field.name, unfit

@@ -177,10 +177,14 @@ class IcebergTable:
         return {} if java is None else dict(java.summary())
 
     def partitions(self) -> tuple[str, ...]:
-        """Return how it is partitioned, as SQL has it: `days(at)`, `bucket(16, id)`."""
+        """Return how it is partitioned, as SQL has it: `days(at)`, `bucket(16, id)`.
+
+        In tables of format-version 1, `void` fields stay where partitions were dropped. They divide nothing.
+        """
         return tuple(
             partition_words(str(each.transform().toString()), str(self.java.schema().findColumnName(each.sourceId())))
             for each in self.java.spec().fields()
+            if not bool(each.transform().isVoid())
         )
 
     @property

@@ -25,7 +25,13 @@ from pyspark.sql.functions import col, expr, raise_error, when
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import OnSchemaChange, SinkMode
 from graph_compiler.declaration.connectors.connector import FILES_EVOLVE
-from graph_compiler.declaration.connectors.delta import CHANGE_FEED, COMPUTED, Delta, computed_columns, no_change_feed
+from graph_compiler.declaration.connectors.delta import (
+    COMPUTED,
+    Delta,
+    computed_columns,
+    no_change_feed,
+    records_changes,
+)
 from graph_compiler.declaration.connectors.files import plain_place
 from graph_compiler.declaration.operators import Merge, Sink
 from graph_compiler.deployment.documents.report import PublishedCommit
@@ -74,6 +80,7 @@ from graph_compiler.spark_runtime.connectors.sink import (
 )
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.publishing.merging import Merging
+from graph_compiler.spark_runtime.publishing.partition_names import watch_folders
 from graph_compiler.spark_runtime.publishing.rows_in_root import RowsInRoot
 from graph_compiler.spark_runtime.results.row_checksum import are_equal
 from graph_compiler.spark_runtime.spark_internals.delta_tables import (
@@ -142,7 +149,7 @@ def _since(connector: Delta, table: DeltaTable, since: int, until: int) -> DataF
     if since == until:
         return as_inserted(nothing, until) if connector.changes else nothing
     if connector.changes:
-        if table.settings.get(CHANGE_FEED) != "true":
+        if not records_changes(table.settings):
             raise TableFormatError(str(no_change_feed(connector)))
         reader = spark.read.format("delta").option("readChangeFeed", "true").option("startingVersion", since + 1)
         return reader.option("endingVersion", until).load(connector.path).drop("_commit_timestamp")
@@ -257,7 +264,10 @@ class DeltaSink:
 
     def prepare(self, rows: DataFrame) -> PreparedSink:
         """Write the rows to the staging root, where they survive the driver."""
-        found = RowsInRoot.write(rows, self.ledger.store, self.publication.prepared)
+        table = DeltaTable.load(self.spark, self.connector.path)
+        watched = watch_folders(rows, table.partitions if table.exists else self.publication.partitioned_by)
+        found = RowsInRoot.write(watched.rows, self.ledger.store, self.publication.prepared)
+        watched.check()
         merging = Merging.of(self.sink).resolved(rows.schema)
         if self.sink.mode is SinkMode.MERGE:
             merging.refuse_unclear(found.read(self.spark))
@@ -536,8 +546,9 @@ def _save(to: CommitPublication, rows: DataFrame, connector: Delta, table: Delta
             writer = writer.partitionBy(*to.partitioned_by)
         writer.mode("errorifexists").save(connector.path)
         return
-    if to.mode is SinkMode.OVERWRITE_PARTITIONS:
-        writer = writer.option("partitionOverwriteMode", "dynamic")
+    # Otherwise Delta asks the session, and an overwrite may keep partitions.
+    of_partitions = "dynamic" if to.mode is SinkMode.OVERWRITE_PARTITIONS else "static"
+    writer = writer.option("partitionOverwriteMode", of_partitions)
     writer.mode("append" if to.mode is SinkMode.APPEND else "overwrite").save(connector.path)
 
 

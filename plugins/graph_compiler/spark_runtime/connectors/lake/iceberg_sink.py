@@ -78,6 +78,7 @@ from graph_compiler.spark_runtime.connectors.sink import (
     refuse_rows_of_others,
 )
 from graph_compiler.spark_runtime.publishing.merging import Merging
+from graph_compiler.spark_runtime.publishing.partition_names import watch_texts
 from graph_compiler.spark_runtime.publishing.rows_in_root import RowsInRoot
 from graph_compiler.spark_runtime.results.row_checksum import are_equal
 from graph_compiler.spark_runtime.spark_internals.iceberg_tables import (
@@ -210,11 +211,12 @@ class IcebergSink:
             raise PublicationConflictError(f"{self._name} was written by others since this execution began")
         table.make_branch(self.publication.branch, _LONGEST)
         before = table.snapshot
-        count = None
+        count, watched = None, watch_texts(rows, table.partitions())
         if self.sink.mode is SinkMode.MERGE:
-            count = self._merge(rows, merging, before)
+            count = self._merge(watched.rows, merging)
         else:
-            self._write(rows)
+            self._write(watched.rows)
+        watched.check()
         table.refresh()
         snapshot = table.snapshot_of(self.publication.branch)
         if snapshot is None:
@@ -291,12 +293,13 @@ class IcebergSink:
             case _:
                 writer.overwrite(lit(True))
 
-    def _merge(self, rows: DataFrame, merging: Merging, before: int | None) -> int:
+    def _merge(self, rows: DataFrame, merging: Merging) -> int:
         """Merge rows that are fixed first: Spark reads them more than once. Return their number."""
         fixed = RowsInRoot.write(rows, self.ledger.store, self.prepared)
         changes = fixed.read(self.spark)
         merging.refuse_unclear(changes)
-        held = self.spark.read.option("versionAsOf", str(before)).table(self._name)
+        # A branch has the table's columns; a snapshot has those of its time, which others may have renamed since.
+        held = self.spark.read.option("versionAsOf", self.publication.branch).table(self._name)
         source = merging.rows(changes, held)
         view = f"{self.publication.branch}_rows"
         source.createOrReplaceTempView(view)
