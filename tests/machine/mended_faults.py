@@ -2066,4 +2066,17 @@ FAULTS = (
         found_by="spark/connectors/test_jdbc.py"
         "::test_texts_of_arrays_with_more_dimensions_are_no_names_of_java_s_objects",
     ),
+    _fault(
+        235,
+        "readers of Parquet pass over a part of a file that has only -0.0, where a condition asks for 0.0",
+        ("UNRECORDED", 'dictionary.enabled": "false"', 'dictionary.enabled": "true"'),
+        found_by="spark/connectors/test_typed_files.py"
+        "::test_a_condition_that_files_are_asked_for_finds_zeros_of_both_signs",
+    ),
+    _fault(
+        236,
+        "a database decides conditions on numbers of single precision, and finds other rows",
+        ("_hidden_from_the_database", "hidden[field.name] = -(-value)", "hidden[field.name] = value"),
+        found_by="spark/connectors/test_jdbc.py::test_a_condition_finds_in_a_database_what_it_finds_in_spark",
+    ),
 )

@@ -25,13 +25,7 @@ from pyspark.sql.functions import col, expr, raise_error, when
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import OnSchemaChange, SinkMode
 from graph_compiler.declaration.connectors.connector import FILES_EVOLVE
-from graph_compiler.declaration.connectors.delta import (
-    COMPUTED,
-    Delta,
-    computed_columns,
-    no_change_feed,
-    records_changes,
-)
+from graph_compiler.declaration.connectors.delta import COMPUTED, Delta, computed_columns, no_change_feed
 from graph_compiler.declaration.connectors.files import plain_place
 from graph_compiler.declaration.operators import Merge, Sink
 from graph_compiler.deployment.documents.report import PublishedCommit
@@ -149,7 +143,7 @@ def _since(connector: Delta, table: DeltaTable, since: int, until: int) -> DataF
     if since == until:
         return as_inserted(nothing, until) if connector.changes else nothing
     if connector.changes:
-        if not records_changes(table.settings):
+        if not table.records_changes:
             raise TableFormatError(str(no_change_feed(connector)))
         reader = spark.read.format("delta").option("readChangeFeed", "true").option("startingVersion", since + 1)
         return reader.option("endingVersion", until).load(connector.path).drop("_commit_timestamp")
@@ -264,8 +258,7 @@ class DeltaSink:
 
     def prepare(self, rows: DataFrame) -> PreparedSink:
         """Write the rows to the staging root, where they survive the driver."""
-        table = DeltaTable.load(self.spark, self.connector.path)
-        watched = watch_folders(rows, table.partitions if table.exists else self.publication.partitioned_by)
+        watched = watch_folders(rows, self.publication.partitioned_by)
         found = RowsInRoot.write(watched.rows, self.ledger.store, self.publication.prepared)
         watched.check()
         merging = Merging.of(self.sink).resolved(rows.schema)
@@ -365,7 +358,7 @@ def _(connector: Delta, operator_id: OperatorId, sink: Sink, context: SinkContex
         commit=f"graph_compiler:{context.writer_id}:{secrets.token_hex(16)}",
         mode=sink.mode,
         keys=sink.keys,
-        partitioned_by=connector.partitioned_by,
+        partitioned_by=there,
         evolves=connector.on_schema_change == OnSchemaChange.EVOLVE,
         prepared=context.layout.prepared(operator_id, context.writer_id),
         seen=table.version,
@@ -542,13 +535,10 @@ def _save(to: CommitPublication, rows: DataFrame, connector: Delta, table: Delta
     if to.evolves:
         writer = writer.option("mergeSchema", "true")
     if not table.exists:
-        if to.partitioned_by:
-            writer = writer.partitionBy(*to.partitioned_by)
-        writer.mode("errorifexists").save(connector.path)
+        writer.mode("errorifexists").partitionBy(*to.partitioned_by).save(connector.path)
         return
-    # Otherwise Delta asks the session, and an overwrite may keep partitions.
-    of_partitions = "dynamic" if to.mode is SinkMode.OVERWRITE_PARTITIONS else "static"
-    writer = writer.option("partitionOverwriteMode", of_partitions)
+    kept = "dynamic" if to.mode is SinkMode.OVERWRITE_PARTITIONS else "static"
+    writer = writer.option("partitionOverwriteMode", kept)  # else the session decides
     writer.mode("append" if to.mode is SinkMode.APPEND else "overwrite").save(connector.path)
 
 
