@@ -102,6 +102,15 @@ def test_each_mode_of_delta(
     assert prepared.rows == len(rows)
 
 
+def test_an_overwrite_replaces_the_whole_table_whatever_the_session_replaces(filled: Shop, sinks: Sinks) -> None:
+    filled.spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    try:
+        sinks.write(filled.table(), sold(MINE), mode="overwrite")
+    finally:
+        filled.spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
+    assert filled.rows() == [MINE]
+
+
 @pytest.fixture
 def schema(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
     """Create a schema of Spark's catalog, for one test."""

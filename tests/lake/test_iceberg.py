@@ -227,6 +227,20 @@ def test_a_table_without_partitions_is_not_replaced_by_accident(lake: Lake, sink
         sinks.open(lake.table(), mode="overwrite-partitions")
 
 
+def test_a_table_whose_last_partition_was_dropped_has_none(lake: Lake, sinks: Sinks) -> None:
+    lake.use()
+    version = "TBLPROPERTIES ('format-version' = '1')"
+    lake.spark.sql(f"CREATE TABLE {lake.name}.db.sold ({COLUMNS}) USING iceberg PARTITIONED BY (day) {version}")
+    lake.spark.sql(f"INSERT INTO {lake.name}.db.sold {sold(*OLD)}")
+    lake.loaded().java.updateSpec().removeField("day").commit()
+    lake.compact()
+    assert lake.loaded().partitions() == ()
+    with pytest.raises(PublicationError, match="has no partitions"):
+        sinks.open(lake.table(), mode="overwrite-partitions")
+    lake.loaded().java.updateSpec().addField("amount").commit()
+    assert lake.loaded().partitions() == ("amount",)
+
+
 def test_partitions_are_replaced_only_where_all_files_have_those_of_the_table(filled: Lake, sinks: Sinks) -> None:
     filled.loaded().java.updateSpec().addField("amount").commit()
     with pytest.raises(PublicationError, match=r"from before it was partitioned by day and amount"):

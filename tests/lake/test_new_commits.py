@@ -246,6 +246,9 @@ def test_a_delta_table_without_a_feed_has_no_changes(spark: SparkSession, tmp_pa
     assert orders.rows(since=0) == [(1, 1)]
     with pytest.raises(TableFormatError, match=r"SET TBLPROPERTIES \(delta.enableChangeDataFeed = true\)"):
         orders.rows(since=0, changes=True)
+    orders.do("ALTER TABLE orders SET TBLPROPERTIES (delta.enableChangeDataFeed = 'TRUE')")
+    orders.insert(2)
+    assert orders.rows(since=2, changes=True) == [(2, 2, "insert", 3)]
 
 
 _id = st.integers(0, 4)

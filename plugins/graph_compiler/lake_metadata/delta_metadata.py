@@ -46,7 +46,7 @@ def state_of(connector: Delta, properties: Mapping[str, str]) -> TableAnswer:  #
         partitions=tuple(metadata.partition_columns),
         versions=("0", str(last)),
         missing_version=missing_version,
-        records_changes=metadata.configuration.get(CHANGE_FEED) == "true",
+        records_changes=metadata.configuration.get(CHANGE_FEED, "").lower() == "true",
         computed=tuple(
             str(each["name"]) for each in fields if any(key in each.get("metadata", {}) for key in COMPUTED)
         ),

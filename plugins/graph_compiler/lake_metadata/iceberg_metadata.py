@@ -21,7 +21,7 @@ from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.types import IcebergType, ListType, MapType, StructType
 
 from graph_compiler.declaration.connectors.file_uris import local_path
-from graph_compiler.declaration.connectors.iceberg import Iceberg, partition_words
+from graph_compiler.declaration.connectors.iceberg import Iceberg, partitions_words
 from graph_compiler.lake_metadata.catalog_properties import catalog_kind, pyiceberg_properties
 from graph_compiler.lake_metadata.column_types import column_ddl
 from graph_compiler.lake_metadata.table_state import NoTable, NotAskedError, TableAnswer, TableState
@@ -55,9 +55,8 @@ def state_of(connector: Iceberg, properties: Mapping[str, str]) -> TableAnswer:
         commit=None if current is None else current.snapshot_id,
         columns=_ddl(table.schema()),
         read=None if missing_version is not None or schema is None else _ddl(schema),
-        partitions=tuple(
-            partition_words(str(each.transform), str(table.schema().find_column_name(each.source_id)))
-            for each in table.spec().fields
+        partitions=partitions_words(
+            (str(each.transform), str(table.schema().find_column_name(each.source_id))) for each in table.spec().fields
         ),
         versions=tuple(sorted({_MAIN, *table.refs()})),
         missing_version=missing_version,

@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
-from graph_compiler.declaration.connectors.iceberg import partition_words
+from graph_compiler.declaration.connectors.iceberg import partitions_words
 from graph_compiler.spark_runtime.spark_internals.java import (
     Py4JError,
     is_java_instance,
@@ -178,8 +178,8 @@ class IcebergTable:
 
     def partitions(self) -> tuple[str, ...]:
         """Return how it is partitioned, as SQL has it: `days(at)`, `bucket(16, id)`."""
-        return tuple(
-            partition_words(str(each.transform().toString()), str(self.java.schema().findColumnName(each.sourceId())))
+        return partitions_words(
+            (str(each.transform().toString()), str(self.java.schema().findColumnName(each.sourceId())))
             for each in self.java.spec().fields()
         )
 

@@ -142,7 +142,7 @@ def _since(connector: Delta, table: DeltaTable, since: int, until: int) -> DataF
     if since == until:
         return as_inserted(nothing, until) if connector.changes else nothing
     if connector.changes:
-        if table.settings.get(CHANGE_FEED) != "true":
+        if table.settings.get(CHANGE_FEED, "").lower() != "true":
             raise TableFormatError(str(no_change_feed(connector)))
         reader = spark.read.format("delta").option("readChangeFeed", "true").option("startingVersion", since + 1)
         return reader.option("endingVersion", until).load(connector.path).drop("_commit_timestamp")
@@ -536,8 +536,8 @@ def _save(to: CommitPublication, rows: DataFrame, connector: Delta, table: Delta
             writer = writer.partitionBy(*to.partitioned_by)
         writer.mode("errorifexists").save(connector.path)
         return
-    if to.mode is SinkMode.OVERWRITE_PARTITIONS:
-        writer = writer.option("partitionOverwriteMode", "dynamic")
+    replaced = "dynamic" if to.mode is SinkMode.OVERWRITE_PARTITIONS else "static"  # the session may have either
+    writer = writer.option("partitionOverwriteMode", replaced)
     writer.mode("append" if to.mode is SinkMode.APPEND else "overwrite").save(connector.path)
 
 
