@@ -212,7 +212,7 @@ class IcebergSink:
         before = table.snapshot
         count = None
         if self.sink.mode is SinkMode.MERGE:
-            count = self._merge(rows, merging, before)
+            count = self._merge(rows, merging)
         else:
             self._write(rows)
         table.refresh()
@@ -291,12 +291,13 @@ class IcebergSink:
             case _:
                 writer.overwrite(lit(True))
 
-    def _merge(self, rows: DataFrame, merging: Merging, before: int | None) -> int:
+    def _merge(self, rows: DataFrame, merging: Merging) -> int:
         """Merge rows that are fixed first: Spark reads them more than once. Return their number."""
         fixed = RowsInRoot.write(rows, self.ledger.store, self.prepared)
         changes = fixed.read(self.spark)
         merging.refuse_unclear(changes)
-        held = self.spark.read.option("versionAsOf", str(before)).table(self._name)
+        # A branch has the table's columns; a snapshot has those of its time, which may have been renamed since.
+        held = self.spark.read.option("versionAsOf", self.publication.branch).table(self._name)
         source = merging.rows(changes, held)
         view = f"{self.publication.branch}_rows"
         source.createOrReplaceTempView(view)
