@@ -12,7 +12,7 @@ import pytest
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from graph_compiler import Delta, Json, Parquet, Range, StreamExecutionEnvironment
+from graph_compiler import Delta, Json, Merge, Parquet, Range, StreamExecutionEnvironment
 from graph_compiler.deployment.documents.report import PublishedCommit
 from graph_compiler.errors import DecisionLostError, PublicationConflictError, PublicationError, SchemaChangedError
 from graph_compiler.spark_runtime.connectors import read_source
@@ -179,6 +179,33 @@ def test_names_that_are_no_tables_of_delta(spark: SparkSession, schema: str, sin
         read_source(Delta("shop.plain"), spark)
     with pytest.raises(TableFormatError, match=r"Spark's catalog has no table shop\.sold: .*TABLE_OR_VIEW_NOT_FOUND"):
         sinks.write(Delta("shop.sold"), sold(*OLD), mode="append")
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+@pytest.mark.parametrize("mode", ["append", "merge"])
+def test_a_value_that_partitions_of_delta_cannot_hold_is_refused(
+    shop: Shop, sinks: Sinks, mode: str, is_there: bool
+) -> None:
+    if is_there:
+        shop.create(more="PARTITIONED BY (Day)")
+    table = shop.table() if is_there else shop.table(partitioned_by=("day",))
+    values = "(1, '', 1), (2, '__HIVE_DEFAULT_PARTITION__', 1), (3, CAST(X'FF' AS STRING), 1), (4, 'mon', 1)"
+    how: dict[str, Any] = {"mode": mode, "keys": ("id", "day")} if mode == "merge" else {"mode": mode}
+    with pytest.raises(PublicationError) as refusal:
+        sinks.write(table, f"SELECT * FROM VALUES {values} AS t(id, day, amount)", **how)
+    assert str(refusal.value).splitlines()[:4] == [
+        "partitions of a table of Delta Lake cannot hold what it would write",
+        "  column 'day': 1 row with '', read back as NULL",
+        "  column 'day': 1 row with '__HIVE_DEFAULT_PARTITION__', read back as NULL",
+        "  column 'day': 1 row with bytes that are not UTF-8, read back as another text",
+    ]
+    assert DeltaTable.load(shop.spark, shop.path).version == (0 if is_there else -1)
+
+
+def test_a_removal_may_have_whatever_partition(filled: Shop, sinks: Sinks) -> None:
+    rows = "SELECT * FROM VALUES (1, '', 0, true), (3, 'mon', 30, false) AS t(id, day, amount, gone)"
+    sinks.write(filled.table(), rows, mode="merge", keys=("id",), merge=Merge(apply_as_deletes="gone"))
+    assert filled.rows() == [(2, "tue", 20), MINE]
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -227,6 +227,21 @@ def test_a_table_without_partitions_is_not_replaced_by_accident(lake: Lake, sink
         sinks.open(lake.table(), mode="overwrite-partitions")
 
 
+@pytest.mark.parametrize("mode", ["append", "merge"])
+def test_bytes_that_are_not_utf_8_are_no_value_of_a_partition(lake: Lake, sinks: Sinks, mode: str) -> None:
+    lake.create(COLUMNS, partitioned_by="day")
+    rows = "SELECT * FROM VALUES (1, X'FF', 1), (2, X'FE', 1), (3, X'61', 1) AS t(id, day, amount)"
+    rows = f"SELECT id, CAST(day AS STRING) AS day, amount FROM ({rows})"
+    how: dict[str, Any] = {"mode": mode, "keys": ("id", "day")} if mode == "merge" else {"mode": mode}
+    with pytest.raises(PublicationError, match="column 'day': 2 rows with bytes that are not UTF-8"):
+        sinks.write(lake.table(), rows, **how)
+    assert lake.rows() == []
+    lake.create(COLUMNS, "by_number", partitioned_by="bucket(4, day)")
+    sinks.write(lake.table("by_number"), rows, **how)
+    found = lake.spark.sql(f"SELECT hex(day) FROM {lake.name}.db.by_number").collect()
+    assert sorted(row[0] for row in found) == ["61", "FE", "FF"]
+
+
 def test_a_table_whose_last_partition_was_dropped_has_none(lake: Lake, sinks: Sinks) -> None:
     lake.use()
     version = "TBLPROPERTIES ('format-version' = '1')"

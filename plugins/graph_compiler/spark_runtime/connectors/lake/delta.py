@@ -74,6 +74,7 @@ from graph_compiler.spark_runtime.connectors.sink import (
 )
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.publishing.merging import Merging
+from graph_compiler.spark_runtime.publishing.partition_names import DELTA_PARTITIONS, watch_partitions
 from graph_compiler.spark_runtime.publishing.rows_in_root import RowsInRoot
 from graph_compiler.spark_runtime.results.row_checksum import are_equal
 from graph_compiler.spark_runtime.spark_internals.delta_tables import (
@@ -257,18 +258,16 @@ class DeltaSink:
 
     def prepare(self, rows: DataFrame) -> PreparedSink:
         """Write the rows to the staging root, where they survive the driver."""
-        found = RowsInRoot.write(rows, self.ledger.store, self.publication.prepared)
         merging = Merging.of(self.sink).resolved(rows.schema)
+        table = DeltaTable.load(self.spark, self.connector.path)
+        partitions = table.partitions if table.exists else self.publication.partitioned_by
+        watched = watch_partitions(rows, partitions, DELTA_PARTITIONS, but=merging.removed())
+        found = RowsInRoot.write(watched.rows, self.ledger.store, self.publication.prepared)
+        watched.check()
         if self.sink.mode is SinkMode.MERGE:
             merging.refuse_unclear(found.read(self.spark))
-        written = replace(
-            self.publication,
-            rows=found.rows,
-            bytes=found.bytes,
-            files=found.files,
-            keys=merging.keys,
-            merge=self.sink.merge and merging.merge,
-        )
+        merged = replace(self.publication, keys=merging.keys, merge=self.sink.merge and merging.merge)
+        written = replace(merged, rows=found.rows, bytes=found.bytes, files=found.files)
         return self._written(written) if self.appended is None else self._replace(self.appended, written)
 
     def _written(self, publication: CommitPublication) -> PreparedSink:
