@@ -260,7 +260,7 @@ FAULTS = (
     _fault(
         8,
         "'' may name a partition folder",
-        ("_UNFIT", '_Unfit(condition="{} = \'\'", shown="\'\'", becomes="NULL"),', ""),
+        ("_NULLS", '_Unfit(condition="{} = \'\'", shown="\'\'", becomes="NULL"),', ""),
         found_by=f"{AWKWARD}::test_a_value_no_folder_can_hold_is_refused_and_nothing_changes[merge-Parquet]",
     ),
     _fault(
