@@ -388,7 +388,7 @@ def test_a_version_is_read_by_id_tag_or_time(filled: Lake, spark: SparkSession) 
     assert read_source(filled.table(version="main"), spark).count() == 3
     at = spark.sql(f"SELECT string(max(committed_at)) FROM {table}.snapshots").collect()[0][0]
     assert read_source(filled.table(timestamp=at), spark).count() == 3
-    for wrong in ({"version": 5}, {"version": "none"}, {"timestamp": "2001-01-01"}):
+    for wrong in ({"version": 5}, {"version": "none"}, {"timestamp": "2001-01-01"}, {"timestamp": "2999-01-01"}):
         with pytest.raises(TableFormatError):
             read_source(filled.table(**wrong), spark)
 

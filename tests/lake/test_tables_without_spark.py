@@ -84,7 +84,8 @@ def test_a_source_reads_the_columns_of_its_snapshot_and_a_sink_writes_those_of_t
     for version in ("second", 17):
         lacking = state_of(replace(table, version=version))
         assert (lacking.missing_version, lacking.read, lacking.versions) == (str(version), None, ("first", "main"))
-    assert state_of(replace(table, timestamp="2020-01-01")).missing_version == "2020-01-01"
+    for moment in ("2020-01-01", "2999-01-01"):
+        assert state_of(replace(table, timestamp=moment)).missing_version == moment
     assert state_of(replace(table, since="nothing")).missing_version == "nothing"
 
 

@@ -102,7 +102,8 @@ def _asked_for(connector: Iceberg, table: Table, current: Snapshot | None) -> tu
     if connector.timestamp is not None:
         moment = datetime.fromisoformat(connector.timestamp)
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        found = table.snapshot_as_of_timestamp(round(moment.timestamp() * 1000))
+        is_past = moment <= datetime.now(UTC)  # a driver refuses a time to come
+        found = table.snapshot_as_of_timestamp(round(moment.timestamp() * 1000)) if is_past else None
         return found, connector.timestamp if found is None else None
     if connector.version is None:
         return current, None

@@ -150,6 +150,10 @@ class IcebergTable:
         """Return the commit that has made a snapshot."""
         return TableCommit.of(self.java.snapshot(snapshot))
 
+    def has_deletes(self, snapshot: int) -> bool:
+        """Whether a snapshot has files of deletes beside those with rows: the table's changes cannot be read then."""
+        return not self.java.snapshot(snapshot).deleteManifests(self.java.io()).isEmpty()
+
     def changes(self, after: int, until: int) -> DataFrame:
         """Return the rows that were added and removed behind one snapshot up to another, with Iceberg's three columns.
 
