@@ -45,6 +45,8 @@ class PartitionNames:
     words: str
     unfit: tuple[_Unfit, ...]
     hint: str
+    instead: str | None
+    """What is written in place of such values until they are refused. A text leaves NOT NULL columns as they are."""
 
 
 _ANOTHER_VALUE = 'give these rows another value in it (NULL is one), or set them aside: filter(…, rejects="tag")'
@@ -67,16 +69,19 @@ _FOLDERS = PartitionNames(
         _NO_NUL,
     ),
     hint=f"leave the column out of partition_by, {_ANOTHER_VALUE}",
+    instead=None,
 )
 DELTA_PARTITIONS = PartitionNames(
     words="partitions of a table of Delta Lake cannot hold what it would write",
     unfit=(*_NULLS, _NO_BYTES, _NO_NUL),
     hint=f"a table that is not partitioned by the column; or {_ANOTHER_VALUE}",
+    instead="",
 )
 ICEBERG_PARTITIONS = PartitionNames(
     words="partitions of a table of Iceberg cannot hold what it would write",
     unfit=(_NO_BYTES,),
     hint=f"a table that is not partitioned by the column itself (bucket(16, …) is possible); or {_ANOTHER_VALUE}",
+    instead="",
 )
 
 
@@ -115,7 +120,7 @@ def watch_folders(rows: DataFrame, partition_by: tuple[str, ...]) -> WatchedPart
 def watch_partitions(
     rows: DataFrame, partition_by: tuple[str, ...], names: PartitionNames, *, but: Column | None = None
 ) -> WatchedPartitions:
-    """Return rows as `watch_folders` does, for these partitions; rows of `but` are not written, and do not count."""
+    """Return rows as `watch_folders` does, with the text of `names`; rows of `but` stay as they are, uncounted."""
     watched = list(_watched(rows.schema, partition_by, names))
     if not watched:
         return WatchedPartitions(rows=rows, partition_by=partition_by, names=names, observation=None)
@@ -128,7 +133,10 @@ def watch_partitions(
         counts.append(count_if(condition).alias(name))
         changed[column] = changed[column] | condition if column in changed else condition
     fit = rows.observe(observation, *counts).withColumns(
-        {column: when(condition, lit(None)).otherwise(col(quoted(column))) for column, condition in changed.items()}
+        {
+            column: when(condition, lit(names.instead)).otherwise(col(quoted(column)))
+            for column, condition in changed.items()
+        }
     )
     return WatchedPartitions(rows=fit, partition_by=partition_by, names=names, observation=observation)
 
