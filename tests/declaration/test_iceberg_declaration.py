@@ -7,6 +7,7 @@ import pytest
 from graph_compiler import Delta, Iceberg, Range, Secret, StreamExecutionEnvironment
 from graph_compiler.compiler.checks.validation import find_warnings
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.connectors.iceberg import partitions_words
 from graph_compiler.declaration.operators import Source
 from graph_compiler.deployment.describe.deployability import check_deployable
 from graph_compiler.errors import InvalidPipelineError
@@ -181,3 +182,8 @@ def test_validate_warns_of_tables_that_two_drivers_may_not_write(sink: Iceberg |
     options, _ = read_options(pipeline.config)
     found = [str(warning) for warning in find_warnings(pipeline, options)]
     assert bool([words for words in found if "which is for trying out" in words]) is is_warned
+
+
+def test_a_partition_that_was_dropped_is_none() -> None:
+    fields = [("void", "day"), ("bucket[16]", "id"), ("void", "None"), ("identity", "city")]
+    assert partitions_words(fields) == ("bucket(16, id)", "city")

@@ -12,7 +12,7 @@ import pytest
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from graph_compiler import Delta, Json, Parquet, Range, StreamExecutionEnvironment
+from graph_compiler import Delta, Json, Merge, Parquet, Range, StreamExecutionEnvironment
 from graph_compiler.deployment.documents.report import PublishedCommit
 from graph_compiler.errors import DecisionLostError, PublicationConflictError, PublicationError, SchemaChangedError
 from graph_compiler.spark_runtime.connectors import read_source
@@ -102,6 +102,15 @@ def test_each_mode_of_delta(
     assert prepared.rows == len(rows)
 
 
+def test_an_overwrite_replaces_the_whole_table_whatever_the_session_replaces(filled: Shop, sinks: Sinks) -> None:
+    filled.spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    try:
+        sinks.write(filled.table(), sold(MINE), mode="overwrite")
+    finally:
+        filled.spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
+    assert filled.rows() == [MINE]
+
+
 @pytest.fixture
 def schema(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
     """Create a schema of Spark's catalog, for one test."""
@@ -170,6 +179,33 @@ def test_names_that_are_no_tables_of_delta(spark: SparkSession, schema: str, sin
         read_source(Delta("shop.plain"), spark)
     with pytest.raises(TableFormatError, match=r"Spark's catalog has no table shop\.sold: .*TABLE_OR_VIEW_NOT_FOUND"):
         sinks.write(Delta("shop.sold"), sold(*OLD), mode="append")
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+@pytest.mark.parametrize("mode", ["append", "merge"])
+def test_a_value_that_partitions_of_delta_cannot_hold_is_refused(
+    shop: Shop, sinks: Sinks, mode: str, is_there: bool
+) -> None:
+    if is_there:
+        shop.create(more="PARTITIONED BY (Day)")
+    table = shop.table() if is_there else shop.table(partitioned_by=("day",))
+    values = "(1, '', 1), (2, '__HIVE_DEFAULT_PARTITION__', 1), (3, CAST(X'FF' AS STRING), 1), (4, 'mon', 1)"
+    how: dict[str, Any] = {"mode": mode, "keys": ("id", "day")} if mode == "merge" else {"mode": mode}
+    with pytest.raises(PublicationError) as refusal:
+        sinks.write(table, f"SELECT * FROM VALUES {values} AS t(id, day, amount)", **how)
+    assert str(refusal.value).splitlines()[:4] == [
+        "partitions of a table of Delta Lake cannot hold what it would write",
+        "  column 'day': 1 row with '', read back as NULL",
+        "  column 'day': 1 row with '__HIVE_DEFAULT_PARTITION__', read back as NULL",
+        "  column 'day': 1 row with bytes that are not UTF-8, read back as another text",
+    ]
+    assert DeltaTable.load(shop.spark, shop.path).version == (0 if is_there else -1)
+
+
+def test_a_removal_may_have_whatever_partition(filled: Shop, sinks: Sinks) -> None:
+    rows = "SELECT * FROM VALUES (1, '', 0, true), (3, 'mon', 30, false) AS t(id, day, amount, gone)"
+    sinks.write(filled.table(), rows, mode="merge", keys=("id",), merge=Merge(apply_as_deletes="gone"))
+    assert filled.rows() == [(2, "tue", 20), MINE]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -366,29 +402,6 @@ def test_null_where_delta_has_none_fails_before_anything_is_published(shop: Shop
     rows = "SELECT IF(v = 2, NULL, v) AS id, 'mon' AS day, 1 AS amount FROM VALUES (1), (2) AS t(v)"
     with pytest.raises(Exception, match="violates NOT NULL of column 'id'"):
         sinks.prepare(shop.table(), shop.spark.sql(rows), mode="append")
-
-
-def test_an_overwrite_replaces_all_partitions_whatever_the_session_says(shop: Shop, sinks: Sinks) -> None:
-    target = Delta(shop.path, partitioned_by=("day",))
-    sinks.write(target, "SELECT * FROM VALUES (1, 'mon'), (2, 'tue') AS t(id, day)", run="r1")
-    shop.spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
-    try:
-        sinks.write(target, "SELECT 3 AS id, 'tue' AS day", run="r2")
-    finally:
-        shop.spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
-    assert [tuple(row) for row in shop.spark.read.format("delta").load(shop.path).collect()] == [(3, "tue")]
-
-
-@pytest.mark.parametrize("value", ["''", "'__HIVE_DEFAULT_PARTITION__'", "CAST(X'FF' AS STRING)"])
-def test_a_text_that_names_of_folders_do_not_hold_is_no_partition_of_delta(
-    value: str, shop: Shop, sinks: Sinks
-) -> None:
-    rows = f"SELECT 1 AS id, {value} AS day"
-    with pytest.raises(PublicationError, match="column 'day': 1 row with"):
-        sinks.write(Delta(shop.path, partitioned_by=("day",)), rows)
-    sinks.write(Delta(shop.path, partitioned_by=("day",)), "SELECT 1 AS id, 'mon' AS day", run="r1")
-    with pytest.raises(PublicationError, match="column 'day': 1 row with"):
-        sinks.write(Delta(shop.path), rows, mode="merge", keys=("id", "day"), run="r2")
 
 
 def test_one_path_written_in_two_ways_is_one_table(filled: Shop, sinks: Sinks) -> None:

@@ -227,6 +227,35 @@ def test_a_table_without_partitions_is_not_replaced_by_accident(lake: Lake, sink
         sinks.open(lake.table(), mode="overwrite-partitions")
 
 
+@pytest.mark.parametrize("mode", ["append", "merge"])
+def test_bytes_that_are_not_utf_8_are_no_value_of_a_partition(lake: Lake, sinks: Sinks, mode: str) -> None:
+    lake.create(COLUMNS, partitioned_by="day")
+    rows = "SELECT * FROM VALUES (1, X'FF', 1), (2, X'FE', 1), (3, X'61', 1) AS t(id, day, amount)"
+    rows = f"SELECT id, CAST(day AS STRING) AS day, amount FROM ({rows})"
+    how: dict[str, Any] = {"mode": mode, "keys": ("id", "day")} if mode == "merge" else {"mode": mode}
+    with pytest.raises(PublicationError, match="column 'day': 2 rows with bytes that are not UTF-8"):
+        sinks.write(lake.table(), rows, **how)
+    assert lake.rows() == []
+    lake.create(COLUMNS, "by_number", partitioned_by="bucket(4, day)")
+    sinks.write(lake.table("by_number"), rows, **how)
+    found = lake.spark.sql(f"SELECT hex(day) FROM {lake.name}.db.by_number").collect()
+    assert sorted(row[0] for row in found) == ["61", "FE", "FF"]
+
+
+def test_a_table_whose_last_partition_was_dropped_has_none(lake: Lake, sinks: Sinks) -> None:
+    lake.use()
+    version = "TBLPROPERTIES ('format-version' = '1')"
+    lake.spark.sql(f"CREATE TABLE {lake.name}.db.sold ({COLUMNS}) USING iceberg PARTITIONED BY (day) {version}")
+    lake.spark.sql(f"INSERT INTO {lake.name}.db.sold {sold(*OLD)}")
+    lake.loaded().java.updateSpec().removeField("day").commit()
+    lake.compact()
+    assert lake.loaded().partitions() == ()
+    with pytest.raises(PublicationError, match="has no partitions"):
+        sinks.open(lake.table(), mode="overwrite-partitions")
+    lake.loaded().java.updateSpec().addField("amount").commit()
+    assert lake.loaded().partitions() == ("amount",)
+
+
 def test_partitions_are_replaced_only_where_all_files_have_those_of_the_table(filled: Lake, sinks: Sinks) -> None:
     filled.loaded().java.updateSpec().addField("amount").commit()
     with pytest.raises(PublicationError, match=r"from before it was partitioned by day and amount"):
@@ -239,27 +268,6 @@ def test_partitions_are_replaced_only_where_all_files_have_those_of_the_table(fi
     filled.compact()
     sinks.write(filled.table(), sold((1, "mon", 10)), mode="overwrite-partitions")
     assert filled.rows() == list(OLD)
-
-
-def test_partitions_that_were_dropped_divide_no_table(lake: Lake, sinks: Sinks) -> None:
-    lake.use()
-    name = f"{lake.name}.db.sold"
-    old = "TBLPROPERTIES ('format-version' = '1')"
-    lake.spark.sql(f"CREATE TABLE {name} ({COLUMNS}) USING iceberg PARTITIONED BY (day) {old}")
-    sinks.write(lake.table(), sold(*OLD), mode="append")
-    lake.loaded().java.updateSpec().removeField("day").commit()
-    lake.compact()
-    with pytest.raises(PublicationError, match="has no partitions"):
-        sinks.write(lake.table(), sold((1, "mon", 10)), mode="overwrite-partitions")
-    assert lake.rows() == list(OLD)
-
-
-def test_bytes_that_are_no_text_divide_no_table(lake: Lake, sinks: Sinks) -> None:
-    lake.create("id INT, day STRING", partitioned_by="day")
-    with pytest.raises(PublicationError, match="column 'day': 1 row with bytes that are not UTF-8"):
-        sinks.write(lake.table(), "SELECT 1 AS id, CAST(X'FF' AS STRING) AS day", mode="append")
-    sinks.write(lake.table(), "SELECT 1 AS id, '' AS day", mode="append")
-    assert lake.rows() == [(1, "")]
 
 
 @pytest.mark.parametrize("setting", ["spark.wap.id", "spark.wap.branch"])
@@ -380,7 +388,7 @@ def test_a_version_is_read_by_id_tag_or_time(filled: Lake, spark: SparkSession) 
     assert read_source(filled.table(version="main"), spark).count() == 3
     at = spark.sql(f"SELECT string(max(committed_at)) FROM {table}.snapshots").collect()[0][0]
     assert read_source(filled.table(timestamp=at), spark).count() == 3
-    for wrong in ({"version": 5}, {"version": "none"}, {"timestamp": "2001-01-01"}):
+    for wrong in ({"version": 5}, {"version": "none"}, {"timestamp": "2001-01-01"}, {"timestamp": "2999-01-01"}):
         with pytest.raises(TableFormatError):
             read_source(filled.table(**wrong), spark)
 

@@ -106,6 +106,27 @@ def test_each_version_of_a_key_has_a_row(table: Customers) -> None:
     assert table.rows() == [(1, "a", 1, 1, 3), (1, "b2", 3, 3, 5), (1, "back", 7, 7, None), *after[2:]]
 
 
+@pytest.mark.parametrize("table", ["iceberg"], indirect=True)
+def test_versions_keep_their_values_when_a_column_has_another_name(table: Customers) -> None:
+    table.merge((1, "a", 1, False), scd_type=2)
+    assert isinstance(table.target, Iceberg)
+    name = table.target.sql_name
+    table.spark.sql(f"ALTER TABLE {name} RENAME COLUMN name TO full_name")
+    rows = table.spark.sql("SELECT 1 AS id, 'b' AS full_name, 2 AS at")
+    how: dict[str, Any] = {"keys": ("id",), "merge": Merge(sequence_by="at", scd_type=2)}
+    table.sinks.prepare(
+        Iceberg(table.target.name, catalog=table.target.catalog), rows, mode="merge", run="r", **how
+    ).publish()
+    assert table.rows() == [(1, "a", 1, 1, 2), (1, "b", 2, 2, None)]
+    table.spark.sql(f"ALTER TABLE {name} DROP COLUMN full_name")
+    table.spark.sql(f"ALTER TABLE {name} ADD COLUMN full_name STRING AFTER id")
+    rows = table.spark.sql("SELECT 1 AS id, 'c' AS full_name, 3 AS at")
+    table.sinks.prepare(
+        Iceberg(table.target.name, catalog=table.target.catalog), rows, mode="merge", run="s", **how
+    ).publish()
+    assert table.rows() == [(1, "c", 3, 3, None), (1, None, 1, 1, 2), (1, None, 2, 2, 3)]
+
+
 @FORMATS
 def test_only_tracked_columns_make_versions(table: Customers) -> None:
     how: dict[str, Any] = {"scd_type": 2, "track_history_columns": "name"}
@@ -157,16 +178,6 @@ def test_what_a_dead_driver_has_decided_is_merged_by_the_next_run_as_it_was_decl
         table.merge((1, "b", 3, False), **how)
     table.merge((2, "x", 1, False), **how)
     assert table.rows() == [(1, "a", 1, 1, 3), (1, "b", 3, 3, None), (2, "x", 1, 1, None)]
-
-
-def test_versions_of_iceberg_keep_the_values_of_a_column_that_was_renamed(lake: Lake, sinks: Sinks) -> None:
-    lake.use()
-    target = lake.table("customers", create_if_missing=True, schema=COLUMNS)
-    how: dict[str, Any] = {"mode": "merge", "keys": ("id",), "merge": Merge(sequence_by="at", scd_type=2)}
-    sinks.write(target, "SELECT 1 AS id, 'a' AS name, 1 AS at", run="r1", **how)
-    lake.spark.sql(f"ALTER TABLE {lake.name}.db.customers RENAME COLUMN name TO full_name")
-    sinks.write(lake.table("customers"), "SELECT 1 AS id, 'b' AS full_name, 2 AS at", run="r2", **how)
-    assert lake.rows("customers") == [(1, "a", 1, 1, 2), (1, "b", 2, 2, None)]
 
 
 def test_versions_are_computed_again_if_others_commit_to_delta_meanwhile(

@@ -246,6 +246,34 @@ def test_a_delta_table_without_a_feed_has_no_changes(spark: SparkSession, tmp_pa
     assert orders.rows(since=0) == [(1, 1)]
     with pytest.raises(TableFormatError, match=r"SET TBLPROPERTIES \(delta.enableChangeDataFeed = true\)"):
         orders.rows(since=0, changes=True)
+    orders.do("ALTER TABLE orders SET TBLPROPERTIES (delta.enableChangeDataFeed = 'TRUE')")
+    orders.insert(2)
+    assert orders.rows(since=2, changes=True) == [(2, 2, "insert", 3)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [("BINARY", "BINARY in odd"), ("ARRAY<BINARY>", "BINARY in odd"), ("MAP<STRING, INT>", "columns of type MAP")],
+)
+def test_changes_of_what_iceberg_cannot_compare_are_refused(lake: Lake, kind: str, words: str) -> None:
+    orders = Orders(lake.spark, lake.create(f"id INT, odd {kind}", "orders"), f"{lake.name}.db.orders")
+    for id in (1, 2):
+        orders.do(f"INSERT INTO orders VALUES ({id}, NULL)")
+    first = orders.spark.sql(f"SELECT min_by(snapshot_id, committed_at) FROM {orders.sql}.snapshots").collect()[0][0]
+    assert orders.rows(since=first) == [(2, None)]
+    with pytest.raises(TableFormatError, match=words):
+        orders.rows(since=first, changes=True)
+
+
+def test_changes_of_a_table_with_deletes_beside_its_files_are_refused(lake: Lake) -> None:
+    orders = Orders(lake.spark, lake.create("id INT, v INT", "orders"), f"{lake.name}.db.orders")
+    modes = ", ".join(f"'write.{each}.mode' = 'merge-on-read'" for each in ("delete", "update", "merge"))
+    orders.do(f"ALTER TABLE orders SET TBLPROPERTIES ({modes})")
+    orders.do("INSERT INTO orders SELECT /*+ COALESCE(1) */ * FROM VALUES (1, 1), (2, 2), (3, 3)")
+    first = orders.commit()
+    orders.do("DELETE FROM orders WHERE id = 2")
+    with pytest.raises(TableFormatError, match=f"files of deletes beside its rows at snapshot {orders.commit()}"):
+        orders.rows(since=first, changes=True)
 
 
 _id = st.integers(0, 4)

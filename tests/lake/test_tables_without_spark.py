@@ -84,8 +84,20 @@ def test_a_source_reads_the_columns_of_its_snapshot_and_a_sink_writes_those_of_t
     for version in ("second", 17):
         lacking = state_of(replace(table, version=version))
         assert (lacking.missing_version, lacking.read, lacking.versions) == (str(version), None, ("first", "main"))
-    assert state_of(replace(table, timestamp="2020-01-01")).missing_version == "2020-01-01"
+    for moment in ("2020-01-01", "2999-01-01"):
+        assert state_of(replace(table, timestamp=moment)).missing_version == moment
     assert state_of(replace(table, since="nothing")).missing_version == "nothing"
+
+
+def test_partitions_that_were_dropped_are_none(lake: Lake) -> None:
+    lake.use()
+    name = f"{lake.name}.db.sold"
+    version = "TBLPROPERTIES ('format-version' = '1')"
+    lake.spark.sql(f"CREATE TABLE {name} (id BIGINT, day STRING) USING iceberg PARTITIONED BY (day) {version}")
+    lake.loaded().java.updateSpec().removeField("day").commit()
+    assert state_of(lake.table()).partitions == ()
+    lake.loaded().java.updateSpec().addField("id").commit()
+    assert state_of(lake.table()).partitions == lake.loaded().partitions() == ("id",)
 
 
 def test_a_table_that_is_dropped_and_created_again_is_another_one(lake_in_postgres: Lake) -> None:
@@ -200,6 +212,8 @@ def test_columns_that_delta_computes_and_its_change_feed_are_seen(spark: SparkSe
     assert (computing.computed, computing.records_changes) == (("id", "day"), False)
     plain = state_of(made(spark, tmp_path / "plain", more=feed))
     assert (plain.computed, plain.records_changes) == ((), True)
+    capitals = "TBLPROPERTIES (delta.enableChangeDataFeed = 'TRUE')"
+    assert state_of(made(spark, tmp_path / "capitals", more=capitals)).records_changes
 
 
 def test_a_catalog_behind_rest_is_asked(lake_in_rest: Lake) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from deltalake import DeltaTable
 
-from graph_compiler.declaration.connectors.delta import COMPUTED, Delta, records_changes
+from graph_compiler.declaration.connectors.delta import CHANGE_FEED, COMPUTED, Delta
 from graph_compiler.declaration.connectors.file_uris import local_path, why_not_local
 from graph_compiler.lake_metadata.column_types import column_ddl
 from graph_compiler.lake_metadata.table_state import NoTable, NotAskedError, TableAnswer, TableState
@@ -46,7 +46,7 @@ def state_of(connector: Delta, properties: Mapping[str, str]) -> TableAnswer:  #
         partitions=tuple(metadata.partition_columns),
         versions=("0", str(last)),
         missing_version=missing_version,
-        records_changes=records_changes(metadata.configuration),
+        records_changes=metadata.configuration.get(CHANGE_FEED, "").lower() == "true",
         computed=tuple(
             str(each["name"]) for each in fields if any(key in each.get("metadata", {}) for key in COMPUTED)
         ),

@@ -18,11 +18,10 @@ from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 from pyiceberg.schema import Schema
 from pyiceberg.table import StaticTable, Table
 from pyiceberg.table.snapshots import Snapshot
-from pyiceberg.transforms import VoidTransform
 from pyiceberg.types import IcebergType, ListType, MapType, StructType
 
 from graph_compiler.declaration.connectors.file_uris import local_path
-from graph_compiler.declaration.connectors.iceberg import Iceberg, partition_words
+from graph_compiler.declaration.connectors.iceberg import Iceberg, partitions_words
 from graph_compiler.lake_metadata.catalog_properties import catalog_kind, pyiceberg_properties
 from graph_compiler.lake_metadata.column_types import column_ddl
 from graph_compiler.lake_metadata.table_state import NoTable, NotAskedError, TableAnswer, TableState
@@ -56,10 +55,8 @@ def state_of(connector: Iceberg, properties: Mapping[str, str]) -> TableAnswer:
         commit=None if current is None else current.snapshot_id,
         columns=_ddl(table.schema()),
         read=None if missing_version is not None or schema is None else _ddl(schema),
-        partitions=tuple(
-            partition_words(str(each.transform), str(table.schema().find_column_name(each.source_id)))
-            for each in table.spec().fields
-            if not isinstance(each.transform, VoidTransform)
+        partitions=partitions_words(
+            (str(each.transform), str(table.schema().find_column_name(each.source_id))) for each in table.spec().fields
         ),
         versions=tuple(sorted({_MAIN, *table.refs()})),
         missing_version=missing_version,
@@ -105,7 +102,8 @@ def _asked_for(connector: Iceberg, table: Table, current: Snapshot | None) -> tu
     if connector.timestamp is not None:
         moment = datetime.fromisoformat(connector.timestamp)
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        found = table.snapshot_as_of_timestamp(round(moment.timestamp() * 1000))
+        is_past = moment <= datetime.now(UTC)  # a driver refuses a time to come
+        found = table.snapshot_as_of_timestamp(round(moment.timestamp() * 1000)) if is_past else None
         return found, connector.timestamp if found is None else None
     if connector.version is None:
         return current, None

@@ -143,11 +143,6 @@ class Delta(Connector):
             )
 
 
-def records_changes(settings: Mapping[str, str]) -> bool:
-    """Whether a table's settings, which keep the case of what was set, let it record its changes."""
-    return settings.get(CHANGE_FEED, "").lower() == "true"
-
-
 def no_change_feed(connector: Delta) -> Problem:
     """Return the problem of a source that reads changes of a table that does not record them."""
     alter = f"ALTER TABLE delta.{quoted(connector.path)} SET TBLPROPERTIES ({CHANGE_FEED} = true)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 from urllib.parse import quote
@@ -45,6 +45,14 @@ def partition_words(transform: str, column: str) -> str:
     if name == "identity":
         return column
     return f"{name}({number}, {column})" if number else f"{_TRANSFORMS.get(name, name)}({column})"
+
+
+def partitions_words(fields: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Return the partitions of a table as SQL has them, by the transforms and columns of its fields.
+
+    A field that was dropped stays in a table of format-version 1, as `void`, and parts no rows.
+    """
+    return tuple(partition_words(transform, column) for transform, column in fields if transform != "void")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 from pyspark.sql.types import StructType
 
-from graph_compiler.declaration.connectors.delta import records_changes
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.spark_internals.java import (
     Py4JJavaError,
@@ -79,11 +78,6 @@ class DeltaTable:
         """Return the table's properties: `delta.constraints.positive`."""
         found = self.java.metadata().configuration()
         return {str(pair._1()): str(pair._2()) for pair in elements(found.toSeq())}
-
-    @property
-    def records_changes(self) -> bool:
-        """Whether the table keeps its changes for readers."""
-        return records_changes(self.settings)
 
     def added_rows(self, after: int, until: int) -> tuple[DataFrame | None, int | None]:
         """Return the rows that were added behind one version up to another, None if there are none.

@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
-from graph_compiler.declaration.connectors.iceberg import partition_words
+from graph_compiler.declaration.connectors.iceberg import partitions_words
 from graph_compiler.spark_runtime.spark_internals.java import (
     Py4JError,
     is_java_instance,
@@ -150,6 +150,10 @@ class IcebergTable:
         """Return the commit that has made a snapshot."""
         return TableCommit.of(self.java.snapshot(snapshot))
 
+    def has_deletes(self, snapshot: int) -> bool:
+        """Whether a snapshot has files of deletes beside those with rows: the table's changes cannot be read then."""
+        return not self.java.snapshot(snapshot).deleteManifests(self.java.io()).isEmpty()
+
     def changes(self, after: int, until: int) -> DataFrame:
         """Return the rows that were added and removed behind one snapshot up to another, with Iceberg's three columns.
 
@@ -177,14 +181,10 @@ class IcebergTable:
         return {} if java is None else dict(java.summary())
 
     def partitions(self) -> tuple[str, ...]:
-        """Return how it is partitioned, as SQL has it: `days(at)`, `bucket(16, id)`.
-
-        In tables of format-version 1, `void` fields stay where partitions were dropped. They divide nothing.
-        """
-        return tuple(
-            partition_words(str(each.transform().toString()), str(self.java.schema().findColumnName(each.sourceId())))
+        """Return how it is partitioned, as SQL has it: `days(at)`, `bucket(16, id)`."""
+        return partitions_words(
+            (str(each.transform().toString()), str(self.java.schema().findColumnName(each.sourceId())))
             for each in self.java.spec().fields()
-            if not bool(each.transform().isVoid())
         )
 
     @property

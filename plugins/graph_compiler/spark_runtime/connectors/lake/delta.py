@@ -25,7 +25,7 @@ from pyspark.sql.functions import col, expr, raise_error, when
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import OnSchemaChange, SinkMode
 from graph_compiler.declaration.connectors.connector import FILES_EVOLVE
-from graph_compiler.declaration.connectors.delta import COMPUTED, Delta, computed_columns, no_change_feed
+from graph_compiler.declaration.connectors.delta import CHANGE_FEED, COMPUTED, Delta, computed_columns, no_change_feed
 from graph_compiler.declaration.connectors.files import plain_place
 from graph_compiler.declaration.operators import Merge, Sink
 from graph_compiler.deployment.documents.report import PublishedCommit
@@ -74,7 +74,7 @@ from graph_compiler.spark_runtime.connectors.sink import (
 )
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.publishing.merging import Merging
-from graph_compiler.spark_runtime.publishing.partition_names import watch_folders
+from graph_compiler.spark_runtime.publishing.partition_names import DELTA_PARTITIONS, watch_partitions
 from graph_compiler.spark_runtime.publishing.rows_in_root import RowsInRoot
 from graph_compiler.spark_runtime.results.row_checksum import are_equal
 from graph_compiler.spark_runtime.spark_internals.delta_tables import (
@@ -143,7 +143,7 @@ def _since(connector: Delta, table: DeltaTable, since: int, until: int) -> DataF
     if since == until:
         return as_inserted(nothing, until) if connector.changes else nothing
     if connector.changes:
-        if not table.records_changes:
+        if table.settings.get(CHANGE_FEED, "").lower() != "true":
             raise TableFormatError(str(no_change_feed(connector)))
         reader = spark.read.format("delta").option("readChangeFeed", "true").option("startingVersion", since + 1)
         return reader.option("endingVersion", until).load(connector.path).drop("_commit_timestamp")
@@ -258,20 +258,16 @@ class DeltaSink:
 
     def prepare(self, rows: DataFrame) -> PreparedSink:
         """Write the rows to the staging root, where they survive the driver."""
-        watched = watch_folders(rows, self.publication.partitioned_by)
+        merging = Merging.of(self.sink).resolved(rows.schema)
+        table = DeltaTable.load(self.spark, self.connector.path)
+        partitions = table.partitions if table.exists else self.publication.partitioned_by
+        watched = watch_partitions(rows, partitions, DELTA_PARTITIONS, but=merging.removed())
         found = RowsInRoot.write(watched.rows, self.ledger.store, self.publication.prepared)
         watched.check()
-        merging = Merging.of(self.sink).resolved(rows.schema)
         if self.sink.mode is SinkMode.MERGE:
             merging.refuse_unclear(found.read(self.spark))
-        written = replace(
-            self.publication,
-            rows=found.rows,
-            bytes=found.bytes,
-            files=found.files,
-            keys=merging.keys,
-            merge=self.sink.merge and merging.merge,
-        )
+        merged = replace(self.publication, keys=merging.keys, merge=self.sink.merge and merging.merge)
+        written = replace(merged, rows=found.rows, bytes=found.bytes, files=found.files)
         return self._written(written) if self.appended is None else self._replace(self.appended, written)
 
     def _written(self, publication: CommitPublication) -> PreparedSink:
@@ -358,7 +354,7 @@ def _(connector: Delta, operator_id: OperatorId, sink: Sink, context: SinkContex
         commit=f"graph_compiler:{context.writer_id}:{secrets.token_hex(16)}",
         mode=sink.mode,
         keys=sink.keys,
-        partitioned_by=there,
+        partitioned_by=connector.partitioned_by,
         evolves=connector.on_schema_change == OnSchemaChange.EVOLVE,
         prepared=context.layout.prepared(operator_id, context.writer_id),
         seen=table.version,
@@ -535,10 +531,12 @@ def _save(to: CommitPublication, rows: DataFrame, connector: Delta, table: Delta
     if to.evolves:
         writer = writer.option("mergeSchema", "true")
     if not table.exists:
-        writer.mode("errorifexists").partitionBy(*to.partitioned_by).save(connector.path)
+        if to.partitioned_by:
+            writer = writer.partitionBy(*to.partitioned_by)
+        writer.mode("errorifexists").save(connector.path)
         return
-    kept = "dynamic" if to.mode is SinkMode.OVERWRITE_PARTITIONS else "static"
-    writer = writer.option("partitionOverwriteMode", kept)  # else the session decides
+    replaced = "dynamic" if to.mode is SinkMode.OVERWRITE_PARTITIONS else "static"  # the session may have either
+    writer = writer.option("partitionOverwriteMode", replaced)
     writer.mode("append" if to.mode is SinkMode.APPEND else "overwrite").save(connector.path)
 
 

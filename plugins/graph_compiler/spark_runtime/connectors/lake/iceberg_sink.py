@@ -78,7 +78,11 @@ from graph_compiler.spark_runtime.connectors.sink import (
     refuse_rows_of_others,
 )
 from graph_compiler.spark_runtime.publishing.merging import Merging
-from graph_compiler.spark_runtime.publishing.partition_names import watch_texts
+from graph_compiler.spark_runtime.publishing.partition_names import (
+    ICEBERG_PARTITIONS,
+    WatchedPartitions,
+    watch_partitions,
+)
 from graph_compiler.spark_runtime.publishing.rows_in_root import RowsInRoot
 from graph_compiler.spark_runtime.results.row_checksum import are_equal
 from graph_compiler.spark_runtime.spark_internals.iceberg_tables import (
@@ -211,12 +215,13 @@ class IcebergSink:
             raise PublicationConflictError(f"{self._name} was written by others since this execution began")
         table.make_branch(self.publication.branch, _LONGEST)
         before = table.snapshot
-        count, watched = None, watch_texts(rows, table.partitions())
+        watched = watch_partitions(rows, table.partitions(), ICEBERG_PARTITIONS, but=merging.removed())
+        count = None
         if self.sink.mode is SinkMode.MERGE:
-            count = self._merge(watched.rows, merging)
+            count = self._merge(watched, merging)
         else:
             self._write(watched.rows)
-        watched.check()
+            watched.check()
         table.refresh()
         snapshot = table.snapshot_of(self.publication.branch)
         if snapshot is None:
@@ -293,12 +298,13 @@ class IcebergSink:
             case _:
                 writer.overwrite(lit(True))
 
-    def _merge(self, rows: DataFrame, merging: Merging) -> int:
+    def _merge(self, watched: WatchedPartitions, merging: Merging) -> int:
         """Merge rows that are fixed first: Spark reads them more than once. Return their number."""
-        fixed = RowsInRoot.write(rows, self.ledger.store, self.prepared)
+        fixed = RowsInRoot.write(watched.rows, self.ledger.store, self.prepared)
+        watched.check()
         changes = fixed.read(self.spark)
         merging.refuse_unclear(changes)
-        # A branch has the table's columns; a snapshot has those of its time, which others may have renamed since.
+        # A branch has the table's columns; a snapshot has those of its time, which may have been renamed since.
         held = self.spark.read.option("versionAsOf", self.publication.branch).table(self._name)
         source = merging.rows(changes, held)
         view = f"{self.publication.branch}_rows"

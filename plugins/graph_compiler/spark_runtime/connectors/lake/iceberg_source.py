@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, create_map, lower
+from pyspark.sql.types import StructType
 
 from graph_compiler.declaration.connectors.connector import NO_COMMIT
 from graph_compiler.declaration.connectors.iceberg import CATALOG_SETTINGS, Iceberg, unnumbered_commits
@@ -41,10 +42,12 @@ from graph_compiler.spark_runtime.connectors.lake.formats import (
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.spark_internals.iceberg_tables import (
+    JAVA_ERRORS,
     IcebergTable,
     TableCommit,
     iceberg_jar,
     iceberg_version,
+    iceberg_words,
 )
 from graph_compiler.spark_runtime.spark_internals.java import lit
 from graph_compiler.tested_versions import ICEBERG
@@ -55,6 +58,9 @@ _BEGIN, _CHECKSUM_OF_BEGIN = "offsets/0", "offsets/.0.crc"
 """Where Iceberg keeps the offset with which a stream began (`SparkMicroBatchStream.InitialOffsetStore`: 1.12)."""
 _CHANGED = re.compile(r"Cannot process (?:\w+) snapshot: (\d+)")
 _GONE = re.compile(r"Cannot load current offset at snapshot (\d+)|Cannot find snapshot after (\d+)")
+_BYTES = re.compile(r'"(type|elementType|keyType|valueType)": ?"binary"')
+_UNORDERED = "unorderable columns"
+"""What Iceberg says of a table with a MAP (`CreateChangelogViewProcedure`: 1.12)."""
 _CATALOG = "org.apache.iceberg.spark.SparkCatalog"
 
 
@@ -65,6 +71,7 @@ def _(connector: Iceberg, reading: Reading) -> Found:
     snapshot = _snapshot(connector, table)
     if snapshot is None:  # without one, a query would read what comes later
         rows = spark.createDataFrame([], spark.table(connector.sql_name).schema)
+        _refuse_bytes(connector, rows.schema)
         rows = as_inserted(rows, 0) if connector.changes else rows
         return Found(rows=rows, schema=rows.schema)
     if connector.since is not None:
@@ -72,8 +79,10 @@ def _(connector: Iceberg, reading: Reading) -> Found:
         # A snapshot that has expired may still be known as the one before another.
         found = int(since) if since.isdigit() and table.snapshot_of(since) is None else _named(connector, table, since)
         rows = _since(connector, table, found, snapshot)
+        _refuse_bytes(connector, rows.schema)
     else:
         rows = spark.read.option("versionAsOf", str(snapshot)).table(connector.sql_name)
+        _refuse_bytes(connector, rows.schema)
         if connector.changes:
             rows = as_inserted(rows, _numbers(connector, [table.commit(snapshot)])[snapshot])
     return Found(rows=rows, schema=rows.schema)
@@ -94,7 +103,7 @@ def _since(connector: Iceberg, table: IcebergTable, since: int, until: int) -> D
         rows = spark.read.option("versionAsOf", str(until)).table(connector.sql_name)
         if not commits:
             return as_inserted(rows, 0).limit(0)
-        changes = table.changes(since, until)
+        changes = _changes(connector, table, since, commits)
         number = create_map(*(lit(each) for pair in numbers.items() for each in pair))
         return changes.select(
             *(col(quoted(name)) for name in rows.columns),
@@ -107,6 +116,42 @@ def _since(connector: Iceberg, table: IcebergTable, since: int, until: int) -> D
         return spark.read.option("versionAsOf", str(until)).table(connector.sql_name).limit(0)
     reader = spark.read.option("start-snapshot-id", str(since)).option("end-snapshot-id", str(until))
     return reader.table(connector.sql_name)
+
+
+def _changes(connector: Iceberg, table: IcebergTable, since: int, commits: Sequence[TableCommit]) -> DataFrame:
+    """Return what commits behind a snapshot, the newest first, have changed, as Iceberg has it."""
+    for commit in commits:
+        if commit.operation != _REPLACE and table.has_deletes(commit.id):
+            raise TableFormatError(
+                f"{connector.place} had files of deletes beside its rows at snapshot {commit.id} (merge-on-read), and "
+                "Iceberg reads no changes of such a table\n"
+                "  allowed: changes=True of tables whose write.delete.mode, write.update.mode and write.merge.mode are "
+                f"copy-on-write, as they are by default\n  hint: {READ_ALL}"
+            )
+    try:
+        return table.changes(since, commits[0].id)
+    except JAVA_ERRORS as error:
+        words = iceberg_words(error)
+        if _UNORDERED not in words:
+            raise
+        raise TableFormatError(
+            f"{connector.place} has columns that Iceberg cannot compare, and so it does not know which rows have "
+            f"changed: {words}\n  allowed: changes=True of tables without columns of type MAP"
+        ) from error
+
+
+def _refuse_bytes(connector: Iceberg, schema: StructType) -> None:
+    """Raise TableFormatError for changes of a table with BINARY columns: no row of these is equal to itself.
+
+    Iceberg compares two values as Java's arrays, and reports rows that a commit has only moved as removed and added.
+    """
+    found = [field.name for field in schema if _BYTES.search(field.json())]
+    if connector.changes and found:
+        raise TableFormatError(
+            f"{connector.place} has BINARY in {listing(found)}, and Iceberg reports unchanged rows with it as changes\n"
+            "  allowed: changes=True of tables without BINARY\n"
+            "  hint: a column with hex(…) or base64(…) of it, in a table that is read for changes"
+        )
 
 
 def _numbers(connector: Iceberg, commits: Sequence[TableCommit]) -> dict[int, int]:
@@ -162,11 +207,11 @@ def _snapshot(connector: Iceberg, table: IcebergTable) -> int | None:
     if connector.timestamp is not None:
         moment = datetime.fromisoformat(connector.timestamp)
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        found = table.snapshot_at(round(moment.timestamp() * 1000))
+        is_past = moment <= datetime.now(UTC)  # of a time to come, a later attempt would read other rows
+        found = table.snapshot_at(round(moment.timestamp() * 1000)) if is_past else None
         if found is None:
-            raise TableFormatError(
-                f"{connector.place} has no snapshot of {moment.isoformat()}: it is newer, or expired"
-            )
+            why = "its first one is newer, or that of this time has expired" if is_past else "this time is yet to come"
+            raise TableFormatError(f"{connector.place} has no snapshot of {moment.isoformat()}: {why}")
         return found
     if connector.version is None:
         return table.snapshot
