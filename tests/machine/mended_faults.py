@@ -2080,9 +2080,21 @@ FAULTS = (
         found_by="spark/connectors/test_jdbc.py::test_a_condition_finds_in_a_database_what_it_finds_in_spark",
     ),
     _fault(
+        237,
+        "what a function over pandas returns is changed: 5 for TIMESTAMP is five microseconds after 1970",
+        ("_change_of_type", "if found in refused:", "if not refused:"),
+        found_by="spark/operators/test_pandas_frames.py::test_results_are_exactly_what_was_returned_or_refused",
+    ),
+    _fault(
         238,
         "a table whose partitions were dropped is replaced as if all of it were one partition",
         ("partitions_words", ' if transform != "void"', ""),
         found_by="declaration/test_iceberg_declaration.py::test_a_partition_that_was_dropped_is_none",
+    ),
+    _fault(
+        239,
+        "rows that a function over pandas returns for a struct are taken by position, whatever their names",
+        ("_in_struct", "if has_fields and has_others(value):", "if False:"),
+        found_by="spark/operators/test_pandas_frames.py::test_fields_of_structs_are_kept_or_refused",
     ),
 )

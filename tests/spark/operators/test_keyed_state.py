@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
@@ -278,6 +279,7 @@ def test_one_row_that_is_returned_and_not_yielded_is_refused() -> None:
         (IntegerType(), numpy.int64(3), 3),
         (DoubleType(), 3, 3.0),
         (FloatType(), 0.1, 0.10000000149011612),
+        (FloatType(), -(2**24), -16777216.0),
         (DecimalType(5, 2), Decimal("1.5"), Decimal("1.50")),
         (DecimalType(5, 2), 7, Decimal("7.00")),
         (DecimalType(5, 2), Decimal("1E+2"), Decimal("100.00")),
@@ -308,12 +310,18 @@ def test_a_value_is_held_as_its_type_holds_it(kind: DataType, value: Any, expect
         (BooleanType(), 1),
         (DoubleType(), 2**53 + 1),
         (FloatType(), 1e39),
+        (FloatType(), 2**24 + 1),
         (DecimalType(5, 2), Decimal("1.505")),
         (DecimalType(5, 2), Decimal(1000)),
         (DecimalType(5, 2), Decimal("NaN")),
         (DecimalType(5, 2), 1.5),
         (DateType(), datetime(2024, 1, 1)),
         (TimestampType(), date(2024, 1, 1)),
+        (TimestampType(), pandas.Timestamp("2024-01-01T00:00:00.123456789")),
+        (TimestampType(), pandas.Timestamp("2024-01-01T00:00:00.123456789Z")),
+        (TimestampNTZType(), pandas.Timestamp("2024-01-01T00:00:00.123456789")),
+        (TimestampNTZType(), pandas.NaT),
+        (TimestampType(), pandas.NaT),
         (TimestampNTZType(), datetime(2024, 1, 1, tzinfo=UTC)),
         (StringType(), b"a"),
         (ArrayType(IntegerType()), "ab"),

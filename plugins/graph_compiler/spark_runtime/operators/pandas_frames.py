@@ -1,7 +1,9 @@
 """Functions over pandas and Arrow: what a frame or a batch, or a column of the result, would change fails the task.
 
     BIGINT 9007199254740993 beside a NULL   →  a column of doubles, which has 9007199254740992: refused
-    a result 1.5, Decimal('1.5') for INT     →  Spark would cut it to 1: refused
+    a result 1.5 for INT, 0.3 for BOOLEAN    →  Spark would make it 1, and true: refused
+    a result 1704153600 for TIMESTAMP        →  Spark would take it as microseconds: refused
+    a struct Row(b=…, a=…) for STRUCT<a, b>  →  Spark would exchange its values: refused
     a batch of Arrow with columns b, a       →  Spark takes them by position: they are found by name
 
 Arrow checks the rest of what a function returns (`spark.sql.execution.pandas.convertToArrowArraySafely`, which every
@@ -13,20 +15,30 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date, datetime, time, timedelta
 from functools import wraps
+from itertools import chain
+from types import NoneType
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import (
     ArrayType,
+    BinaryType,
+    BooleanType,
     ByteType,
     DataType,
+    DateType,
     DayTimeIntervalType,
+    FloatType,
     IntegerType,
     LongType,
     MapType,
     ShortType,
+    StringType,
     StructType,
+    TimestampNTZType,
+    TimestampType,
 )
 
 from graph_compiler.identifiers import quoted
@@ -35,15 +47,16 @@ from graph_compiler.spark_runtime.spark_internals.versions import rounds_within_
 
 _ROUNDED = "pandas would round column "
 _MISNAMED = "its function returns columns "
-_CUT = "its function returns a number with a fraction for column "
+_CHANGED = "its function returns a value that its type would change, in column "
 _TOO_LONG = "pandas cannot hold column "
 _UNSAFE = re.compile(
     r"column '(?P<column>.*?)' with type '(?P<found>.*?)' to Arrow type '(?P<wanted>.*?)'"
     r"|pandas\.Series \((?P<found_4_1>.*?)\) with name '(?P<column_4_1>.*?)' to Arrow Array \((?P<wanted_4_1>.*?)\)"
 )
 _OUT_OF_BOUNDS = re.compile(r"from timestamp\[us.*to timestamp\[ns.* out of bounds")
+_WHOLE = (ByteType, ShortType, IntegerType, LongType)
 _Check = Callable[[Any], None]
-_Finds = Callable[[Any], bool]
+_Finds = Callable[[Any], str | None]
 
 
 def exact(function: Callable[..., object], name: str, rows: StructType, result: StructType) -> Callable[..., object]:
@@ -51,7 +64,7 @@ def exact(function: Callable[..., object], name: str, rows: StructType, result: 
 
     `rows` and `result` are their columns; messages contain `name`, by which failures find the operator.
     """
-    look, look_at_result = _refuse_rounded(name, rows), _refuse_cut(name, result)
+    look, look_at_result = _refuse_rounded(name, rows), _refuse_changed(name, result)
 
     @wraps(function)
     def checked(*inputs: object) -> object:
@@ -117,7 +130,7 @@ def without_long_intervals(rows: DataFrame, name: str, scope: Scope) -> DataFram
 
 def refusal(message: str) -> list[str]:
     """Return the lines of a message that a check here, or Spark's conversion to and from pandas, has raised."""
-    if message.startswith((_ROUNDED, _CUT, _MISNAMED)):
+    if message.startswith((_ROUNDED, _CHANGED, _MISNAMED)):
         return [line.strip() for line in message.splitlines()]
     if _OUT_OF_BOUNDS.search(message):
         return [
@@ -148,7 +161,7 @@ def _refuse_rounded(name: str, rows: StructType) -> _Check:
         (position, field.name, is_rounded)
         for position, field in enumerate(rows)
         if isinstance(field.dataType, ArrayType | MapType | StructType)
-        and (is_rounded := _within(field.dataType, _large_double)) is not None
+        and (is_rounded := _within(field.dataType, _large_double, has_fields=False)) is not None
         and rounds_within_lists()
     ]
     words = _ROUNDED
@@ -176,91 +189,214 @@ def _refuse_rounded(name: str, rows: StructType) -> _Check:
     return check
 
 
-def _refuse_cut(name: str, result: StructType) -> _Check:
-    """Return a check of whole numbers among Python's objects, whose fractions Arrow cuts without an error."""
-    columns = [(field.name, is_cut) for field in result if (is_cut := _within(field.dataType, _fraction)) is not None]
-    words, names = _CUT, list(result.names)
+def _refuse_changed(name: str, result: StructType) -> _Check:
+    """Return a check of what Spark and Arrow would change without an error: 0.3 for BOOLEAN, 5 for TIMESTAMP."""
+    columns = [(field.name, _change_of_type(field.dataType), _change_in_objects(field.dataType)) for field in result]
+    columns = [each for each in columns if any(each)]
+    words, names = _CHANGED, list(result.names)
 
     def check(frame: Any) -> None:
         if not hasattr(frame, "columns"):
-            return
-        objects = [at for at, kind in enumerate(frame.dtypes) if kind.name == "object"]
-        if not objects:
             return
         # Spark finds columns by name if there are names, else by position
         labels = list(frame.columns)
         if not any(isinstance(label, str) for label in labels):
             labels = names[: len(labels)]
-        for column, is_cut in columns:
-            at = labels.index(column) if column in labels else -1
-            if at not in objects:
+        for column, of_type, in_objects in columns:
+            if column not in labels:
                 continue
-            values = frame.iloc[:, at]
-            found = next((value for value in values if is_cut(value)), None)
-            if found is not None:
+            values = frame.iloc[:, labels.index(column)]
+            find = in_objects if values.dtype.kind == "O" else of_type
+            if find is not None and (found := find(values)):
                 raise OverflowError(
-                    f"{words}'{column}', of {name}\n  found: {found!r}; allowed: whole numbers\n"
-                    "  hint: round it in the function, or declare another type in its schema"
+                    f"{words}'{column}', of {name}\n  {found}\n"
+                    "  hint: round or convert it in the function, or declare another type in its schema"
                 )
 
     return check
 
 
-def _within(kind: DataType, leaf: Callable[[], _Finds]) -> _Finds | None:
-    """Return a function that finds what `leaf` finds where a type has whole numbers; None if it has them nowhere."""
+def _change_of_type(kind: DataType) -> _Finds | None:
+    """Return what finds a change in a column of numbers or times; None if Arrow finds all.
+
+    A column of floats without a value is one of NULLs, whatever its type is declared to be.
+    """
+    allowed, refused, _ = _RULES.get(type(kind), ("", "", ()))
+    is_flag, is_single = isinstance(kind, BooleanType), isinstance(kind, FloatType)
+    is_local = isinstance(kind, DateType | TimestampNTZType)
+    if not (refused or is_flag or is_single or is_local):
+        return None
+
+    def changed(values: Any) -> Any:
+        present = values.dropna()
+        found = values.dtype.kind
+        if found in refused:
+            return present
+        if is_flag and found in "iuf":
+            return present[(present != 0) & (present != 1)]
+        if is_single and found == "f":
+            size = present.astype("float64").abs()
+            return present[(size >= 3.4028235677973366e38) & (size != float("inf"))]
+        arrow = getattr(values.dtype, "pyarrow_dtype", None)
+        if is_local and getattr(arrow or values.dtype, "tz", None) is not None:
+            return present[present.dt.tz_localize(None) != present.dt.tz_convert("UTC").dt.tz_localize(None)]
+        return ()
+
+    def find(values: Any) -> str | None:
+        wrong = changed(values)
+        return f"found: {wrong.iloc[0]} ({values.dtype}); allowed: {allowed}" if len(wrong) else None
+
+    return find
+
+
+def _change_in_objects(kind: DataType) -> _Finds | None:
+    """Return what finds a change in a column of Python's objects; None if Arrow finds all."""
+    find = _within(kind, _change, has_fields=True)
+    if find is None:
+        return None
+    inner, plain = find, frozenset(_RULES.get(type(kind), ("", "", ()))[2])
+
+    def find_first(values: Any) -> str | None:
+        if set(map(type, values)) <= plain:
+            return None
+        return next(filter(None, map(inner, values)), None)
+
+    return find_first
+
+
+def _within(kind: DataType, leaf: Callable[[DataType], _Finds | None], *, has_fields: bool) -> _Finds | None:
+    """Return a function that finds what `leaf` finds anywhere in a value; None if it looks nowhere.
+
+    With `has_fields`, it finds structs with other fields, too.
+    """
+
+    def inner(part: DataType) -> _Finds | None:
+        return _within(part, leaf, has_fields=has_fields)
+
     match kind:
-        case ByteType() | ShortType() | IntegerType() | LongType():
-            return leaf()
         case ArrayType():
-            return _in_items(inner) if (inner := _within(kind.elementType, leaf)) else None
+            return _in_items(find, kind.elementType) if (find := inner(kind.elementType)) else None
         case MapType():
-            keys, values = _within(kind.keyType, leaf), _within(kind.valueType, leaf)
+            keys, values = inner(kind.keyType), inner(kind.valueType)
             return _in_map(keys, values) if keys or values else None
         case StructType():
-            fields = {field.name: _within(field.dataType, leaf) for field in kind}
-            return _in_struct(fields) if any(fields.values()) else None
+            fields = {field.name: inner(field.dataType) for field in kind}
+            return _in_struct(fields, has_fields=has_fields) if has_fields or any(fields.values()) else None
         case _:
+            return leaf(kind)
+
+
+def _change(kind: DataType) -> _Finds | None:
+    """Return what finds an object that Arrow would change; None for a type whose objects Arrow checks."""
+    if type(kind) not in _RULES:
+        return None
+    allowed, refused, _ = _RULES[type(kind)]
+    has_durations = "m" not in refused
+    changes_number, changes_time = _change_of_number(kind, refused), _change_of_time(kind, refused)
+
+    def find(value: Any) -> str | None:
+        numpys = getattr(getattr(value, "dtype", None), "kind", "")
+        if isinstance(value, timedelta) or numpys == "m":
+            is_changed = not has_durations or bool(getattr(value, "nanoseconds", 0))
+        elif isinstance(value, date | time) or numpys == "M":
+            is_changed = changes_time(value)
+        else:
+            is_changed = hasattr(value, "__trunc__") and changes_number(value)
+        return f"found: {value!r}; allowed: {allowed}" if is_changed else None
+
+    return find
+
+
+def _change_of_number(kind: DataType, refused: str) -> Callable[[Any], bool]:
+    is_whole, is_flag = isinstance(kind, _WHOLE), isinstance(kind, BooleanType)
+    is_single, has_numbers, infinite = isinstance(kind, FloatType), "i" not in refused, float("inf")
+
+    def is_changed(value: Any) -> bool:
+        if value != value:  # noqa: PLR0124  # NaN becomes NULL
+            return False
+        if is_whole:
+            return bool(abs(value) == infinite or value != value.__trunc__())
+        if is_single:
+            return bool(3.4028235677973366e38 <= abs(value) < infinite)
+        return not has_numbers or (is_flag and value not in (0, 1))
+
+    return is_changed
+
+
+def _change_of_time(kind: DataType, refused: str) -> Callable[[Any], bool]:
+    has_times, is_day = "M" not in refused, isinstance(kind, DateType)
+    is_local = is_day or isinstance(kind, TimestampNTZType)
+
+    def is_changed(value: Any) -> bool:
+        if value != value:  # noqa: PLR0124  # NaT becomes NULL
+            return False
+        is_cut = bool(getattr(value, "nanosecond", 0)) and not is_day
+        return not has_times or is_cut or (is_local and bool(getattr(value, "utcoffset", bool)()))
+
+    return is_changed
+
+
+def _large_double(kind: DataType) -> _Finds | None:
+    if not isinstance(kind, _WHOLE):
+        return None
+
+    def find(value: Any) -> str | None:
+        return "large" if isinstance(value, float) and abs(value) >= 2.0**53 else None
+
+    return find
+
+
+def _in_items(inner: _Finds, item: DataType) -> _Finds:
+    exact = ("int64", "int32") if isinstance(item, _WHOLE) else ()
+
+    def find(value: Any) -> str | None:
+        if not hasattr(value, "__iter__") or getattr(value, "dtype", None) in exact:
             return None
-
-
-def _fraction() -> _Finds:
-    infinite = float("inf")
-
-    def find(value: Any) -> bool:
-        if not hasattr(value, "__trunc__") or value != value:  # noqa: PLR0124  # NaN becomes NULL
-            return False
-        return bool(abs(value) == infinite or value != value.__trunc__())
-
-    return find
-
-
-def _large_double() -> _Finds:
-    def find(value: Any) -> bool:
-        return isinstance(value, float) and abs(value) >= 2.0**53
-
-    return find
-
-
-def _in_items(inner: _Finds) -> _Finds:
-    def find(value: Any) -> bool:
-        if not hasattr(value, "__iter__") or getattr(value, "dtype", None) in ("int64", "int32"):
-            return False
-        return any(inner(item) for item in value)
+        return next(filter(None, map(inner, value)), None)
 
     return find
 
 
 def _in_map(keys: _Finds | None, values: _Finds | None) -> _Finds:
-    def find(value: Any) -> bool:
-        pairs = value.items() if hasattr(value, "items") else value or ()
-        return any((keys is not None and keys(key)) or (values is not None and values(item)) for key, item in pairs)
+    def find(value: Any) -> str | None:
+        pairs = list(value.items() if hasattr(value, "items") else value or ())
+        in_keys = () if keys is None else (keys(key) for key, _ in pairs)
+        in_values = () if values is None else (values(item) for _, item in pairs)
+        return next(filter(None, chain(in_keys, in_values)), None)
 
     return find
 
 
-def _in_struct(fields: Mapping[str, _Finds | None]) -> _Finds:
-    def find(value: Any) -> bool:
-        held = value if hasattr(value, "get") else dict(zip(fields, value or (), strict=False))
-        return any(inner is not None and inner(held.get(field)) for field, inner in fields.items())
+def _in_struct(fields: Mapping[str, _Finds | None], *, has_fields: bool) -> _Finds:
+    """Return what finds a change in a struct: Spark takes dictionaries by name, rows and tuples by position."""
+    names = list(fields)
+
+    def has_others(value: Any) -> bool:
+        if hasattr(value, "get"):
+            return not set(value) <= set(names)
+        named = getattr(value, "__fields__", getattr(value, "_fields", None))
+        return len(value) != len(names) if named is None else list(named) != names
+
+    def find(value: Any) -> str | None:
+        if value is None or not hasattr(value, "__len__"):
+            return None
+        if has_fields and has_others(value):
+            return f"found: {value!r}; allowed: the fields {', '.join(names)}, in this order"
+        held = value if hasattr(value, "get") else dict(zip(names, value, strict=False))
+        return next(filter(None, (inner(held.get(field)) for field, inner in fields.items() if inner)), None)
 
     return find
+
+
+_RULES: dict[type[DataType], tuple[str, str, tuple[type, ...]]] = {
+    BooleanType: ("True and False, 1 and 0", "Mm", (bool, NoneType)),
+    **dict.fromkeys(_WHOLE, ("whole numbers", "Mm", (int, bool, NoneType))),
+    FloatType: ("numbers that a FLOAT can hold", "Mm", (NoneType,)),
+    StringType: ("text", "m", (str, NoneType)),
+    BinaryType: ("bytes", "biufMm", (bytes, bytearray, NoneType)),
+    DateType: ("dates, or times in UTC or without a zone", "biufm", (date, NoneType)),
+    TimestampType: ("times, to the microsecond", "biufm", (datetime, NoneType)),
+    TimestampNTZType: ("times in UTC or without a zone, to the microsecond", "biufm", (NoneType,)),
+    DayTimeIntervalType: ("durations, to the microsecond", "biufM", (timedelta, NoneType)),
+}
+"""For each type: what a function may return, which kinds of NumPy's columns it may not, and objects that are kept."""

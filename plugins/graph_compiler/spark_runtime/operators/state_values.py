@@ -38,6 +38,8 @@ from pyspark.sql.types import (
     TimestampNTZType,
     TimestampType,
     VarcharType,
+    VariantType,
+    VariantVal,
 )
 
 from graph_compiler.errors import GraphCompilerError
@@ -166,6 +168,8 @@ def _double(value: Any, _: DataType) -> Any:
 
 def _float(value: Any, kind: DataType) -> Any:
     wide = _double(value, kind)
+    if type(value) is int and abs(value) > 2**24:
+        return None
     if wide is None or abs(wide) == float("inf"):
         return wide
     try:
@@ -174,10 +178,18 @@ def _float(value: Any, kind: DataType) -> Any:
         return None
 
 
-def _time(value: Any, _: DataType) -> Any:
-    if not isinstance(value, datetime):
-        return None
-    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+def _local_time(value: Any, _: DataType) -> Any:
+    is_time = isinstance(value, datetime) and value == value  # noqa: PLR0124  # not pandas' NaT
+    # A Timestamp of pandas has nanoseconds, too.
+    return value if is_time and value.tzinfo is None and not getattr(value, "nanosecond", 0) else None
+
+
+def _time(value: Any, kind: DataType) -> Any:
+    zone = getattr(value, "tzinfo", None)
+    if zone is None:
+        return None if (found := _local_time(value, kind)) is None else found.replace(tzinfo=UTC)
+    is_exact = isinstance(value, datetime) and not getattr(value, "nanosecond", 0)
+    return value.astimezone(UTC) if is_exact else None
 
 
 _PLAIN: tuple[tuple[tuple[type[DataType], ...], Callable[[Any, DataType], Any]], ...] = (
@@ -188,7 +200,7 @@ _PLAIN: tuple[tuple[tuple[type[DataType], ...], Callable[[Any, DataType], Any]],
     ((BinaryType,), lambda value, _: bytes(value) if isinstance(value, bytes | bytearray) else None),
     ((DateType,), lambda value, _: value if isinstance(value, date) and not isinstance(value, datetime) else None),
     ((TimestampType,), _time),
-    ((TimestampNTZType,), lambda value, _: value if isinstance(value, datetime) and value.tzinfo is None else None),
+    ((TimestampNTZType,), _local_time),
     ((DoubleType,), _double),
     ((FloatType,), _float),
 )
@@ -234,7 +246,12 @@ def _microseconds(value: datetime, _: DataType) -> int:
     return (value.replace(tzinfo=value.tzinfo or UTC) - _EPOCH) // timedelta(microseconds=1)
 
 
-from_arrow = _Form(leaves={TimestampType: lambda value, _: value.astimezone(UTC)})
+from_arrow = _Form(
+    leaves={
+        TimestampType: lambda value, _: value.astimezone(UTC),
+        VariantType: lambda value, _: VariantVal(value["value"], value["metadata"]),
+    }
+)
 """Return a value of a row as functions get it."""
 to_arrow = _Form(of_pairs=list)
 """Return a checked value as Arrow takes it."""
