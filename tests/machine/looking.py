@@ -6,7 +6,7 @@ import os
 import time
 import unittest
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from unittest.mock import patch
 
@@ -81,8 +81,11 @@ class Look:
             suppress_health_check=list(HealthCheck),
             phases=phases,
         )
+        # Machines with Spark run in this process, too, and need the product as it is.
+        place = stores_in_memory() if self.machine in _IN_STORES else nullcontext()
         try:
-            hypothesis.seed(self.seed)(run_state_machine_as_test)(machine, settings=look)
+            with place:
+                hypothesis.seed(self.seed)(run_state_machine_as_test)(machine, settings=look)
         except unittest.SkipTest:
             pass
         except Exception as found:
@@ -110,8 +113,6 @@ def sessions(machines: Sequence[str], spark: SparkSession | None = None) -> Iter
             session = spark or stack.enter_context(_quiet(_OF_TABLES if "lake" in machines else {}))
             for machine in _NEED_SPARK:
                 machine.session = staticmethod(lambda: session)
-        if any(name in _IN_STORES for name in machines):
-            stack.enter_context(stores_in_memory())
         if "tables" in machines:
             server = stack.enter_context(running_postgres())
             stack.callback(_begin_tables(session, server).close)

@@ -57,6 +57,13 @@ def test_no_row_is_lost_or_doubled_and_every_failure_is_reported(
     assert look.steps >= examples
 
 
+def test_machines_with_and_without_spark_look_in_one_process(quiet: SparkSession) -> None:
+    """As `make test-machine` does: what stores in memory replace is the product's again behind them."""
+    with sessions(["results", "staging"], quiet):
+        for machine in ("results", "staging"):
+            assert Look(machine, 1, 1).find() is None
+
+
 def never(*_: object) -> bool:
     """Let Spark move conditions."""
     return False
