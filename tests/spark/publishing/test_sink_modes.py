@@ -5,7 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from graph_compiler import Csv, Parquet, Range, StreamExecutionEnvironment
@@ -142,6 +144,20 @@ def test_error_if_exists_refuses_foreign_files_before_any_row_moves(
     with pytest.raises(PublicationError, match="holds 1 file from elsewhere .*\n.*'error-if-exists'"):
         sinks.open(target, mode="error-if-exists")
     assert ids(spark, target) == [0]
+
+
+@pytest.mark.parametrize("mode", ["append", "error-if-exists", "merge"])
+@pytest.mark.parametrize("name", ["_metadata", "day=1/_metadata.0.parquet"])
+def test_a_summary_of_parquet_has_no_rows_and_no_columns_to_keep(
+    name: str, mode: str, spark: SparkSession, sinks: Sinks, target: Parquet
+) -> None:
+    summary = Path(target.one_path, name)
+    summary.parent.mkdir(parents=True)
+    parquet.write_table(pyarrow.table({"id": [7]}), summary)
+    keys = {"keys": ("id",)} if mode == "merge" else {}
+    for count in (1, 2):  # a second attempt sees the target without what the first one has added
+        sinks.write(target, f"SELECT id, 1 AS day FROM range({count})", run="r1", mode=mode, **keys, **FOLDERS)
+    assert days(spark, target) == [(1, 0), (1, 1)]
 
 
 def test_error_if_exists_keeps_files_that_arrived_meanwhile(spark: SparkSession, sinks: Sinks, target: Parquet) -> None:

@@ -181,8 +181,8 @@ class FileSink:
         """Return all rows of the target after the merge, and the files that held the old ones."""
         keys = key_columns(self.sink.keys, new.schema)
         refuse_keys(unusable_keys(new, keys), keys)
-        held = frozenset(self.ticket.old_files)  # before Spark lists them: later ones are noticed
-        if not held:
+        held = self.ticket.others_files  # before Spark lists them: later ones are noticed
+        if not self.ticket.old_files:
             return new, held
         options = reads_everything(reveal_all(self.connector.spark_options()), self.spark)
         reader = self.spark.read.format(self.connector.spark_format).options(**options)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from pyspark.sql import DataFrame
 
@@ -25,6 +25,7 @@ from graph_compiler.spark_runtime.publishing.partition_names import partition_of
 from graph_compiler.spark_runtime.publishing.target_folder import TargetFolder, open_target, why_unfit
 from graph_compiler.spark_runtime.publishing.written_files import PARQUET, FileFormat, WrittenFile
 from graph_compiler.staging.publications.ledger import Ledger
+from graph_compiler.staging.publications.listing import has_rows
 from graph_compiler.staging.publications.publications import WHOLE, Intent, Publication, marker_files, markers_in
 
 _REPLACES_ALL = (SinkMode.OVERWRITE, SinkMode.MERGE)
@@ -49,9 +50,14 @@ class Ticket:
         return self.folder.target
 
     @property
+    def others_files(self) -> frozenset[str]:
+        """Return the files that readers of the target list now, except those that this run has added."""
+        return self.folder.data_files() - self.own
+
+    @property
     def old_files(self) -> tuple[str, ...]:
-        """Return the files that readers of the target see now, except those that this run has added."""
-        return tuple(sorted(self.folder.data_files() - self.own))
+        """Return those of them that have rows: Parquet's summaries have none."""
+        return tuple(sorted(name for name in self.others_files if has_rows(PurePosixPath(name).name)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,10 +147,10 @@ class Publisher:
                 f"{ticket.target} has changed while its rows were merged ({changed[0]}); nothing of this is visible\n"
                 "  hint: a retry merges the rows that are there now"
             )
-        has_rows = bool(files)
-        if not has_rows and not there - gone:
+        adds_rows = bool(files)
+        if not adds_rows and not there - gone:
             files = folder.write_empty(self._execution, rows, format)
-        is_marker = bool(format.partition_by) and not has_rows
+        is_marker = bool(format.partition_by) and not adds_rows
         names = folder.arrange(self._execution, files, is_marker=is_marker)
         remove = folder.names_to_remove(gone, replaced, ticket.own)
         in_the_way = folder.find_in_the_way(names, replaces, remove)
