@@ -2097,4 +2097,12 @@ FAULTS = (
         ("_in_struct", "if has_fields and has_others(value):", "if False:"),
         found_by="spark/operators/test_pandas_frames.py::test_fields_of_structs_are_kept_or_refused",
     ),
+    _fault(
+        240,
+        "a NULL that a function returns for a column that is declared NOT NULL is not noticed",
+        ("_with_declared_columns", "if loose == declared:", "if True:"),
+        found_by=(
+            "spark/operators/test_pandas_frames.py::test_a_null_in_a_column_that_is_declared_not_null_fails_the_task"
+        ),
+    ),
 )

@@ -75,6 +75,11 @@ class Key:
     stored: Stored | None = None
     """Makes a column of files that has the values of texts; None if the key is made of a column of text."""
 
+    @property
+    def has_zeros(self) -> bool:
+        """Whether texts are those of 0.0 and -0.0, which are equal and not identical."""
+        return self.texts is _ZEROS
+
     def same(self, text: str | None, spark: SparkSession) -> str | None:
         """Return what the texts of equal values have in common."""
         if text is None:

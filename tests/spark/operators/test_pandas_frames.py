@@ -561,6 +561,65 @@ def test_times_out_of_pandas_range_are_named(
     assert words in failure.message
 
 
+NOT_NULL = {
+    "a column": ("v BIGINT NOT NULL", "1L", "CAST(NULL AS BIGINT)"),
+    "text": ("v STRING NOT NULL", "'a'", "CAST(NULL AS STRING)"),
+    "a field": (
+        "v STRUCT<`a.b`: BIGINT NOT NULL>",
+        "named_struct('a.b', 1L)",
+        "named_struct('a.b', CAST(NULL AS BIGINT))",
+    ),
+    "a field of items": (
+        "v ARRAY<STRUCT<a: BIGINT NOT NULL, b: STRING>>",
+        "array(named_struct('a', 1L, 'b', 'x'), NULL)",
+        "array(named_struct('a', 1L, 'b', ''), named_struct('a', CAST(NULL AS BIGINT), 'b', ''))",
+    ),
+    "a field of a value": (
+        "v MAP<STRING, STRUCT<a: BIGINT NOT NULL>>",
+        "map('a', named_struct('a', 1L), 'b', NULL)",
+        "map('a', named_struct('a', CAST(NULL AS BIGINT)))",
+    ),
+}
+"""A declared column, a value that it holds, and a NULL that it does not."""
+WITH_ARROW = {
+    **OPERATORS,
+    "arrow": lambda ddl: MapPartitions(FunctionRef.of(functions.same_batches), True, ddl, Batches.ARROW),
+}
+
+
+@pytest.mark.parametrize("operator", WITH_ARROW.values(), ids=WITH_ARROW.keys())
+@pytest.mark.parametrize(("declared", "value", "null"), NOT_NULL.values(), ids=NOT_NULL.keys())
+def test_a_null_in_a_column_that_is_declared_not_null_fails_the_task(
+    declared: str, value: str, null: str, operator: Callable[[str], Operator], spark: SparkSession
+) -> None:
+    """Also where nothing reads the column."""
+    kept, lost = (spark.sql(f"SELECT 1 AS k, {each} AS v").coalesce(1) for each in (value, null))
+    schema = f"k INT NOT NULL COMMENT 'of it', {declared}"
+    rows = evaluate(operator(schema), {0: [kept]}, scope(spark))
+    assert [shown(row) for row in rows.collect()] == [shown(row) for row in kept.collect()]
+    assert rows.schema == StructType.fromDDL(schema), "with NOT NULL and its comment"
+    bad = evaluate(operator(schema), {0: [lost]}, scope(spark))
+    asked = (bad, bad.select("k"), bad.filter("v IS NOT NULL"), bad.selectExpr("count(*)"))
+    for each in asked:
+        with pytest.raises(PySparkException, match="its function returns NULL for column 'v', which its schema"):
+            each.collect()
+
+
+def test_a_null_of_a_function_is_named_with_its_operator(run_pipeline: RunPipeline, tmp_path: Path) -> None:
+    failure = failure_of(
+        lambda rows: (
+            rows.filter("id IS NULL")
+            .key_by("k")
+            .apply_in_pandas(functions.unchanged_frame, "k STRING, id BIGINT NOT NULL")
+        ),
+        run_pipeline,
+        tmp_path,
+    )
+    assert failure.operator == "bad"
+    assert failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR
+    assert "its function returns NULL for column 'id', which its schema declares NOT NULL" in failure.message
+
+
 def test_workers_need_nothing_of_this_package(tmp_path: Path) -> None:
     (tmp_path / "user_code.py").write_text("def same(frame):\n    return frame\n")
     program = (

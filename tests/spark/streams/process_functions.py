@@ -133,7 +133,7 @@ NOTHING = dict.fromkeys("ilsbdtncfoamr")
 
 
 class Wrong(KeyedProcessFunction):
-    """Returns a fraction for a whole number."""
+    """Returns a fraction for a whole number, and None for 0."""
 
     def process_element(self, value: Row, ctx: ProcessContext) -> Iterator[Row]:
-        yield {"user": ctx.get_current_key(), "n": value["id"] + 0.5}
+        yield {"user": ctx.get_current_key(), "n": value["id"] + 0.5 if value["id"] else None}

@@ -216,13 +216,18 @@ def test_values_of_all_types_come_back(tmp_path: Path, spark: SparkSession) -> N
 
 
 @pytest.mark.parametrize("unbounded", [True, False])
-def test_a_result_that_its_type_would_change_fails(tmp_path: Path, spark: SparkSession, unbounded: bool) -> None:
+@pytest.mark.parametrize(
+    ("id", "found"), [(1, "1.5, a float"), (0, "None\n  allowed: a value, since its schema says NOT NULL")]
+)
+def test_a_result_that_its_type_would_change_fails(
+    tmp_path: Path, spark: SparkSession, unbounded: bool, id: int, found: str
+) -> None:
     env = StreamExecutionEnvironment("wrong", config={"execution.runtime-mode": "AUTOMATIC"})
     rows = env.from_source(Json(f"{tmp_path}/in", schema="id INT, user STRING"), "in", unbounded=unbounded).uid("in")
-    rows.key_by("user").process(Wrong, "user STRING, n INT").sink_to(Parquet(f"{tmp_path}/out"), mode="append")
-    write(tmp_path / "in" / "0.json", {"id": 1, "user": "a"})
+    rows.key_by("user").process(Wrong, "user STRING, n INT NOT NULL").sink_to(Parquet(f"{tmp_path}/out"), mode="append")
+    write(tmp_path / "in" / "0.json", {"id": id, "user": "a"})
     (failure,) = tried(Runs(env, tmp_path, spark), "one")
-    assert "process_element of tests.spark.streams.process_functions:Wrong returned: 'n' is 1.5, a float" in failure
+    assert f"process_element of tests.spark.streams.process_functions:Wrong returned: 'n' is {found}" in failure
 
 
 def test_a_state_is_forgotten_when_its_time_to_live_is_over(

@@ -20,6 +20,7 @@ from graph_compiler.stores.store_kind import PlaceInStore, StoreKind
 LOCAL_PLACES = "an absolute path or a file: URI"
 RELATIVE = "a relative path"
 _FILE = re.compile(r"file:(//(?=/)|(?=/(?!/)))", re.IGNORECASE)
+_WILDCARD = re.compile(r"[*?\[{]")
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):/")
 
 
@@ -38,6 +39,21 @@ def local_path(uri: str) -> PurePosixPath | None:
     """Return the normalized path of a `file:` URI or an absolute path; None for anything else."""
     path = _FILE.sub("", uri, count=1) if _FILE.match(uri) else uri
     return PurePosixPath("/" + path.lstrip("/")) if path.startswith("/") else None
+
+
+def is_pattern(path: str) -> bool:
+    """Whether Hadoop reads a path as a pattern, which may match several files. A backslash is not looked at."""
+    return bool(_WILDCARD.search(path))
+
+
+def before_wildcard(path: str) -> str:
+    """Return a path up to its first wildcard; all of one that is no pattern."""
+    return _WILDCARD.split(path, maxsplit=1)[0]
+
+
+def escape_wildcards(path: str) -> str:
+    """Return the pattern that matches only a path of this name."""
+    return _WILDCARD.sub(r"\\\g<0>", path)
 
 
 def store_part(uri: str) -> str | None:

@@ -16,7 +16,7 @@ from pyspark.sql.types import StructField, StructType
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import FileConnector, IfMissing, RecordFiles
-from graph_compiler.declaration.connectors.file_uris import local_path
+from graph_compiler.declaration.connectors.file_uris import is_pattern, local_path
 from graph_compiler.errors import UnreadFilesError
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.connectors.source import MISFIT, REJECTS, Found
@@ -26,8 +26,11 @@ from graph_compiler.spark_runtime.spark_internals.hadoop_files import unmatched_
 from graph_compiler.staging.publications.listing import declared_pattern, visible_pattern
 
 LOG = program_log.logger(__name__)
-PATTERN = frozenset("*?[{\\")
-"""Characters of paths that stand for several files."""
+
+
+def is_literal(path: str) -> bool:
+    """Whether a path names one file or folder, as it is written: it has no wildcard, and none that is escaped."""
+    return not is_pattern(path) and "\\" not in path
 
 
 def why_missing(connector: FileConnector, spark: SparkSession) -> str | None:
@@ -60,7 +63,7 @@ def why_unknown(missing: str) -> str | None:
 def _why_unknown(local: PurePosixPath) -> str | None:
     path = PurePosixPath("/")
     for part in local.parts[1:]:
-        if PATTERN & set(part):
+        if not is_literal(part):
             return None if os.access(path, os.R_OK | os.X_OK) else f"{path} may not be listed"
         above, path = path, path / part
         try:

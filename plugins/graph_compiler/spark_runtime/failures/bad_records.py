@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from graph_compiler.declaration.connectors import Csv, FileConnector
-from graph_compiler.declaration.connectors.file_uris import local_path
+from graph_compiler.declaration.connectors.file_uris import before_wildcard, is_pattern, local_path
 from graph_compiler.declaration.operators import Source
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
 from graph_compiler.identifiers import shown
@@ -40,7 +40,6 @@ _PATTERNS = (
     (re.compile(r'"TIMESTAMP_NTZ"'), "timestampNTZFormat", "dd/MM/yyyy HH:mm"),
     (re.compile(r'"TIMESTAMP"'), "timestampFormat", "dd/MM/yyyy HH:mm"),
 )
-_WILDCARD = re.compile(r"[*?\[{]")
 _HAS_NULL_VALUE = ("csv", "xml")
 
 
@@ -180,8 +179,9 @@ def _files_of(operator: OperatorDescriptor) -> FileConnector | None:
 
 def _is_below(file: str, declared: str) -> bool:
     """Whether a file is what a source declares: the path itself, a file in the folder, or one that a pattern finds."""
-    before, *pattern = _WILDCARD.split(str(local_path(declared) or declared), maxsplit=1)
-    before = before if pattern else before.rstrip("/")
+    place = str(local_path(declared) or declared)
+    pattern = is_pattern(place)
+    before = before_wildcard(place) if pattern else place.rstrip("/")
     if not before.startswith("/") and "://" not in before:  # relative to where the driver runs
         file, before = f"/{file}", f"/{before.removeprefix('./')}"
         return before in file

@@ -17,7 +17,7 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 
-from graph_compiler.declaration.connectors.file_uris import local_path
+from graph_compiler.declaration.connectors.file_uris import escape_wildcards, is_pattern, local_path
 from graph_compiler.spark_runtime.spark_internals.java import condition_message, is_spark_throwable, java_exceptions
 from graph_compiler.spark_runtime.spark_internals.origins import OPERATOR
 
@@ -185,7 +185,6 @@ def _first_paragraph(text: str) -> str:
 _NO_CLASS = re.compile(r"Class org\.apache\.hadoop\.fs\.(?P<scheme>[a-z0-9]+)\.\w+ not found")
 _NO_SCHEME = re.compile(r'No FileSystem for scheme[: ]+"?(?P<scheme>\w+)')
 _NO_FORMAT = "AVRO_DATA_SOURCE_NOT_ENABLED"
-_PATTERN = frozenset("*?[{")
 _MAY_BE_MISSING = "if there may be no files, declare schema= and if_missing='empty': then it has no rows"
 _MOST = 10_000
 """Maximum number of a folder's names to compare with the missing one."""
@@ -211,7 +210,7 @@ def does_not_exist(path: str) -> str:
     If no name is similar, and it may be a folder, the message says how a day without files is declared.
     """
     name = path.rpartition("/")[2]
-    is_folder = not Path(name).suffix and not _PATTERN & set(name)
+    is_folder = not Path(name).suffix and not is_pattern(name)
     hint = _escaped(path) or _like(path) or (_MAY_BE_MISSING if is_folder else None)
     return f"its input {path} does not exist" + (f"\n  hint: {hint}" if hint else "")
 
@@ -219,10 +218,9 @@ def does_not_exist(path: str) -> str:
 def _escaped(path: str) -> str | None:
     """Return how a path is written that exists, but is read as a pattern."""
     local = local_path(path)
-    if local is None or not _PATTERN & set(str(local)) or not Path(local).exists():
+    if local is None or not is_pattern(str(local)) or not Path(local).exists():
         return None
-    literal = "".join(f"\\{letter}" if letter in _PATTERN else letter for letter in str(local))
-    return f"it is read as a pattern; a file of that name is written '{literal}'"
+    return f"it is read as a pattern; a file of that name is written '{escape_wildcards(str(local))}'"
 
 
 def _like(path: str) -> str | None:

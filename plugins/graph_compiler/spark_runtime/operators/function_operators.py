@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType, DateType, StructField, StructType, TimestampNTZType, TimestampType
@@ -18,14 +19,21 @@ from graph_compiler.declaration.operators import (
     Transform,
 )
 from graph_compiler.identifiers import listing, quoted
+from graph_compiler.spark_runtime.columns.alignment import all_nullable
 from graph_compiler.spark_runtime.driver_process import call_function
 from graph_compiler.spark_runtime.operators.columns import ColumnsError, event_times, require_columns
 from graph_compiler.spark_runtime.operators.decisions import fix_columns, must_decide_once
 from graph_compiler.spark_runtime.operators.keyed_process import TIME, ProcessPlan, SparkProcess, StateType, in_batches
-from graph_compiler.spark_runtime.operators.pandas_frames import exact, with_named_columns, without_long_intervals
+from graph_compiler.spark_runtime.operators.pandas_frames import (
+    exact,
+    with_named_columns,
+    without_long_intervals,
+    without_null,
+)
 from graph_compiler.spark_runtime.operators.scope import Scope, all_outputs, main_output
 from graph_compiler.spark_runtime.operators.state_values import KEY_TYPES, VALUE_TYPES, is_key_type, is_value_type
 from graph_compiler.spark_runtime.spark_internals.columns_by_name import found_by_name
+from graph_compiler.spark_runtime.spark_internals.exact_schemas import with_not_null
 
 
 @main_output.register
@@ -36,19 +44,19 @@ def _(operator: Transform, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 @main_output.register
 def _(operator: MapPartitions, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     if operator.batches is Batches.ARROW:
-        named = with_named_columns(operator.load(scope.parameters), operator.schema)
-        return found_by_name(inputs[0]).mapInArrow(named, operator.schema)
+        batches, named = inputs[0], with_named_columns(operator.load(scope.parameters), operator.schema)
+        return _with_declared_columns(operator, scope, lambda s: found_by_name(batches).mapInArrow(named, s))
     rows = without_long_intervals(inputs[0], str(operator.function), scope)
-    function, schema = _over_pandas(operator, rows, scope)
-    return found_by_name(rows).mapInPandas(function, schema)  # type: ignore[arg-type]  # Spark checks what it gives
+    function: Any = _over_pandas(operator, rows, scope)  # Spark checks what it gives
+    return _with_declared_columns(operator, scope, lambda s: found_by_name(rows).mapInPandas(function, s))
 
 
 @main_output.register
 def _(operator: ApplyInPandas, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     rows = without_long_intervals(inputs[0], str(operator.function), scope)
-    function, schema = _over_pandas(operator, rows, scope)
+    function: Any = _over_pandas(operator, rows, scope)  # as above
     grouped = found_by_name(rows).groupBy(*map(quoted, operator.keys))
-    return grouped.applyInPandas(function, schema)  # type: ignore[arg-type]  # as above
+    return _with_declared_columns(operator, scope, lambda schema: grouped.applyInPandas(function, schema))
 
 
 @main_output.register
@@ -141,14 +149,28 @@ def _(operator: Iterate, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     return state
 
 
-def _over_pandas(
-    operator: MapPartitions | ApplyInPandas, rows: DataFrame, scope: Scope
-) -> tuple[Callable[..., object], DataType]:
-    """Return the function with checks of its frames, and the type of its result."""
+def _over_pandas(operator: MapPartitions | ApplyInPandas, rows: DataFrame, scope: Scope) -> Callable[..., object]:
+    """Return the function with checks of its frames."""
+    return exact(operator.load(scope.parameters), str(operator.function), rows.schema, _declared(operator))
+
+
+def _with_declared_columns(
+    operator: MapPartitions | ApplyInPandas, scope: Scope, call: Callable[[StructType], DataFrame]
+) -> DataFrame:
+    """Return the rows of a call with the declared columns; a NULL in one that is NOT NULL fails the task.
+
+    Spark takes NOT NULL as a promise: for it, `v IS NULL` is false of a NULL that a function returns.
+    """
+    declared = _declared(operator)
+    loose = all_nullable(declared)
+    if loose == declared:
+        return call(declared)
+    return with_not_null(without_null(call(loose), declared, str(operator.function), scope), declared)
+
+
+def _declared(operator: MapPartitions | ApplyInPandas) -> StructType:
     schema = DataType.fromDDL(operator.schema)
-    columns = schema if isinstance(schema, StructType) else StructType()
-    function = operator.load(scope.parameters)
-    return exact(function, str(operator.function), rows.schema, columns), schema
+    return schema if isinstance(schema, StructType) else StructType()
 
 
 def _process(operator: Process, inputs: list[DataFrame], scope: Scope) -> dict[str | None, DataFrame]:

@@ -49,6 +49,7 @@ _ROUNDED = "pandas would round column "
 _MISNAMED = "its function returns columns "
 _CHANGED = "its function returns a value that its type would change, in column "
 _TOO_LONG = "pandas cannot hold column "
+_NO_VALUE = "its function returns NULL for column "
 _UNSAFE = re.compile(
     r"column '(?P<column>.*?)' with type '(?P<found>.*?)' to Arrow type '(?P<wanted>.*?)'"
     r"|pandas\.Series \((?P<found_4_1>.*?)\) with name '(?P<column_4_1>.*?)' to Arrow Array \((?P<wanted_4_1>.*?)\)"
@@ -126,6 +127,45 @@ def without_long_intervals(rows: DataFrame, name: str, scope: Scope) -> DataFram
             column = f"IF({is_long}, raise_error('{text}'), {column}) AS {column}"
         columns.append(column)
     return scope.select(", ".join(columns), rows)
+
+
+def without_null(rows: DataFrame, declared: StructType, name: str, scope: Scope) -> DataFrame:
+    """Return a function's rows; a NULL where its schema says NOT NULL, at any depth, fails the task.
+
+    It is a condition on rows, not on columns: it also holds where nothing reads the column.
+    """
+    checks = []
+    for field in declared:
+        if condition := _has_null(quoted(field.name), field.dataType, field.nullable):
+            words = f"{_NO_VALUE}'{field.name}', which its schema declares NOT NULL: {name}"
+            text = words.replace("\\", "\\\\").replace("'", "\\'")
+            checks.append(f"IF({condition}, raise_error('{text}'), true)")
+    return scope.select("*", rows, f"WHERE {' AND '.join(checks)}") if checks else rows
+
+
+def _has_null(value: str, kind: DataType, nullable: bool, depth: int = 0) -> str:
+    """Return a condition on a value that has a NULL where its type does not allow one; empty if it cannot have one."""
+    item = f"item_{depth}"
+
+    def within(values: str, of: DataType, nullable: bool) -> str:
+        inner = _has_null(item, of, nullable, depth + 1)
+        return inner and f"coalesce(exists({values}, {item} -> {inner}), false)"
+
+    match kind:
+        case StructType():
+            fields = (_has_null(f"{value}.{quoted(f.name)}", f.dataType, f.nullable, depth) for f in kind)
+            found = " OR ".join(filter(None, fields))
+            inner = [found and f"({value} IS NOT NULL AND ({found}))"]
+        case ArrayType():
+            inner = [within(value, kind.elementType, kind.containsNull)]
+        case MapType():
+            inner = [
+                within(f"map_keys({value})", kind.keyType, True),
+                within(f"map_values({value})", kind.valueType, kind.valueContainsNull),
+            ]
+        case _:
+            inner = []
+    return " OR ".join(filter(None, ["" if nullable else f"{value} IS NULL", *inner]))
 
 
 def refusal(message: str) -> list[str]:

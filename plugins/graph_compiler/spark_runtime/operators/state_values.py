@@ -108,11 +108,14 @@ def checked(value: Any, kind: DataType, what: str) -> Any:
         value = value.item()
     match kind:
         case ArrayType() if isinstance(value, list | tuple):
-            return [checked(item, kind.elementType, what) for item in value]
+            return [_item(item, kind.elementType, what, kind.containsNull) for item in value]
         case MapType() if isinstance(value, Mapping):
             pairs = value.items()
             return _by_key(
-                [(checked(key, kind.keyType, what), checked(item, kind.valueType, what)) for key, item in pairs]
+                [
+                    (checked(key, kind.keyType, what), _item(item, kind.valueType, what, kind.valueContainsNull))
+                    for key, item in pairs
+                ]
             )
         case StructType() if isinstance(value, Mapping):
             return checked_fields(value, kind, what)
@@ -130,7 +133,13 @@ def checked_fields(value: Mapping[str, Any], kind: StructType, what: str) -> dic
     if value.keys() != set(kind.names):
         missing, odd = ([*kind.names], [*value])
         raise StateValueError(f"{what} has {', '.join(map(str, odd)) or 'nothing'}\n  allowed: {', '.join(missing)}")
-    return {each.name: checked(value[each.name], each.dataType, f"{what}: '{each.name}'") for each in kind}
+    return {each.name: _item(value[each.name], each.dataType, f"{what}: '{each.name}'", each.nullable) for each in kind}
+
+
+def _item(value: Any, kind: DataType, what: str, may_be_null: bool) -> Any:
+    if value is None and not may_be_null:
+        raise StateValueError(f"{what} is None\n  allowed: a value, since its schema says NOT NULL")
+    return checked(value, kind, what)
 
 
 def _nothing(*_: object) -> Any:

@@ -17,7 +17,7 @@ from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescrip
 from graph_compiler.deployment.documents.jvm_settings import RESIDENT
 from graph_compiler.deployment.documents.staging_layout import COPIES
 from graph_compiler.deployment.documents.wire import Json, digest, to_wire
-from graph_compiler.spark_runtime.connectors.missing_files import PATTERN
+from graph_compiler.spark_runtime.connectors.missing_files import is_literal
 
 _MOST_FILES = 1_000
 
@@ -71,7 +71,7 @@ def _files(connector: FileConnector) -> list[Json] | None:
     found: list[Json] = []
     for path in connector.paths:
         place = local_path(path)
-        if place is None or PATTERN & set(path) or not Path(place).exists():
+        if place is None or not is_literal(path) or not Path(place).exists():
             return None
         for file in _below(Path(place)):
             if file.is_symlink() or len(found) == _MOST_FILES:  # what a link leads to is not looked through

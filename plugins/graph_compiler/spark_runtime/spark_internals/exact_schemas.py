@@ -43,18 +43,27 @@ def with_schema(rows: DataFrame, schema: StructType, spark: SparkSession) -> Dat
 
 
 def with_not_null(rows: DataFrame, schema: StructType) -> DataFrame:
-    """Return the same rows, NOT NULL and with metadata as in the schema; this has no cost, and checks nothing.
+    """Return the same rows, NOT NULL at every depth and with metadata as in the schema.
 
-    For plans that are not a file source. A condition on such a NOT NULL column is not pushed below this.
-    `Alias` with six parameters, `KnownNotNull`: 4.3.
+    This has no cost, and checks nothing. For plans that are not a file source. A condition on such a NOT NULL column is
+    not pushed below this. `Alias` and `AttributeReference` with six parameters, `KnownNotNull`: 4.3.
     """
     spark, plan = rows.sparkSession, analyzed_plan(rows)
     expressions = f"{_SQL}.catalyst.expressions"
     alias, new_id = (java_class(spark, f"{expressions}.{name}") for name in ("Alias", "NamedExpression"))
-    output, none = plan.output(), scala_sequence(spark, [])
+    output, none, held = plan.output(), scala_sequence(spark, []), rows.schema
     columns = []
     for number, field in enumerate(schema):
         column = output.apply(number)
+        if held[number].dataType != field.dataType:  # of NOT NULL within it: the same attribute, of this type
+            column = java_class(spark, f"{expressions}.AttributeReference")(
+                column.name(),
+                java_class(spark, f"{_SQL}.types.DataType").fromJson(field.dataType.json()),
+                column.nullable(),
+                column.metadata(),
+                column.exprId(),
+                column.qualifier(),
+            )
         if not field.nullable:
             column = java_class(spark, f"{expressions}.KnownNotNull")(column)
         metadata = _metadata(spark, field.metadata)

@@ -21,7 +21,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.types import StructType
 
-from graph_compiler.declaration.connectors.file_uris import local_path
+from graph_compiler.declaration.connectors.file_uris import is_pattern, local_path
 from graph_compiler.spark_runtime.spark_internals.java import (
     Py4JJavaError,
     hadoop_configuration,
@@ -321,7 +321,7 @@ def skipped_file(listing: Listing) -> str | None:
 
 def hidden_folder(listing: Listing, pattern: str) -> str | None:
     """Return a hidden folder with files that were listed because a wildcard of a pattern matches its name, or None."""
-    if not any(letter in pattern for letter in "*?[{"):
+    if not is_pattern(pattern):
         return None
     hidden = tuple(hidden_matches(pattern, _lines(listing.index.rootPaths())))
     if not hidden:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import filterfalse
 from pathlib import Path
 
+from graph_compiler.declaration.connectors.file_uris import is_pattern
 from graph_compiler.staging.store.conditional_put import ask_again
 from graph_compiler.staging.store.staging_store import StagingStore
 
@@ -21,7 +22,6 @@ _SUMMARIES = ("_metadata", "_common_metadata")
 _BEING_COPIED = "._COPYING_"
 _ANY_NAME = re.compile(r"\*+(?P<end>[^*?\[\]{}\\]*)")
 _VISIBLE = re.compile(r"\{\[\^\._\]\*(?P<end>(?:[^,{}\\]|\\.)*),[^{}]*\}")
-_WILDCARDS = frozenset("*?[{")
 
 
 def is_hidden(name: str) -> bool:
@@ -68,7 +68,7 @@ def hidden_matches(pattern: str, paths: Iterable[str]) -> Iterator[str]:
     if "/" in "".join(re.findall(r"\{[^}]*\}", pattern)):  # its names and those of a path are not the same number
         return
     names = pattern.rstrip("/").split("/")
-    begun = [at for at, name in enumerate(reversed(names)) if name[:1] in _WILDCARDS]
+    begun = [at for at, name in enumerate(reversed(names)) if is_pattern(name[:1])]
     for path in paths if begun else ():
         found = path.split("/")[::-1]
         if any(is_hidden(found[at]) for at in begun if at < len(found)):

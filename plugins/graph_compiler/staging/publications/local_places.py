@@ -17,7 +17,7 @@ from glob import iglob
 from pathlib import PurePosixPath
 from typing import Self
 
-_GLOB = re.compile(r"[*?\[{]")
+from graph_compiler.declaration.connectors.file_uris import is_pattern
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class LocalPlace:
     def matching(cls, path: PurePosixPath) -> Self:
         """Return the place of a path that Spark reads, which may be a pattern."""
         names = path.parts
-        first = next((at for at, name in enumerate(names) if _GLOB.search(name)), len(names))
+        first = next((at for at, name in enumerate(names) if is_pattern(name)), len(names))
         found = cls.at(PurePosixPath(*names[:first]))
         return cls(path=found.path, inodes=found.inodes, rest=found.rest, pattern=tuple(names[first:]))
 
@@ -85,14 +85,14 @@ class LocalPlace:
 
 
 def _fits(name: str, pattern: str) -> bool:
-    return fnmatchcase(name, _as_glob(pattern))
+    return fnmatchcase(name, as_glob(pattern))
 
 
 def _holds(folder: PurePosixPath, pattern: tuple[str, ...]) -> bool:
     """Whether a folder contains a match."""
-    return any(True for _ in iglob("/".join(map(_as_glob, pattern)), root_dir=folder))
+    return any(True for _ in iglob("/".join(map(as_glob, pattern)), root_dir=folder))
 
 
-def _as_glob(pattern: str) -> str:
+def as_glob(pattern: str) -> str:
     """Return a name of Hadoop's pattern as a Python glob; alternatives in braces may be anything here."""
     return re.sub(r"\{.*", "*", pattern).replace("[^", "[!")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +14,13 @@ from typing import Self
 import graph_compiler
 from graph_compiler.declaration.call_checks import problems_at
 from graph_compiler.declaration.connectors import Connector, FileConnector
-from graph_compiler.declaration.connectors.file_uris import local_path, parts_of, places_with_stores, why_no_target
+from graph_compiler.declaration.connectors.file_uris import (
+    is_pattern,
+    local_path,
+    parts_of,
+    places_with_stores,
+    why_no_target,
+)
 from graph_compiler.declaration.operators import PreviousVersion, Sink, Source
 from graph_compiler.deployment.documents.descriptor import (
     OperatorDescriptor,
@@ -26,7 +31,7 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import DamagedDocumentError, OtherVersionError, Problem, SourceLocation
 from graph_compiler.identifiers import PIPELINES, RegionId
 from graph_compiler.staging.attempts.attempts import last_descriptor
-from graph_compiler.staging.publications.local_places import LocalPlace
+from graph_compiler.staging.publications.local_places import LocalPlace, as_glob
 from graph_compiler.staging.store.stores import store_of
 from graph_compiler.stores.known_stores import kind_by_any_name
 
@@ -286,8 +291,6 @@ def _words_in_store(target: StorePlace, folder: OwnFolder, place: StorePlace) ->
 # Names count as they are written: neither has links. A pattern that Spark reads overlaps with a folder if the
 # folder's names match it, as far as both go; what is in the folder is not looked at.
 
-_GLOB = re.compile(r"[*?\[{]")
-
 
 @dataclass(frozen=True, slots=True)
 class StorePlace:
@@ -319,7 +322,5 @@ def _fits(name: str, other: str) -> bool:
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """Whether a name matches a pattern of Hadoop; alternatives in braces may be anything here."""
-    if not _GLOB.search(pattern):
-        return False
-    return fnmatchcase(name, re.sub(r"\{.*", "*", pattern).replace("[^", "[!"))
+    """Whether a name matches a pattern of Hadoop."""
+    return is_pattern(pattern) and fnmatchcase(name, as_glob(pattern))
