@@ -454,12 +454,16 @@ def test_a_column_that_would_round_or_cut_a_value_fails(mode: str, sinks: Sinks,
     assert postgres.sql("SELECT d FROM stays") == [("old",)]
 
 
+FAR = "days before year 1, or after year 9999, in arrays in 1 row"
 SENT_AS_ANOTHER = {
     "bytes": ("CAST(X'4DFC' AS STRING)", "bytes that are not UTF-8 in 1 row"),
     "bytes in a list": ("array('a', CAST(X'FF' AS STRING))", "bytes that are not UTF-8 in 1 row"),
     "a day": ("DATE '1582-10-10'", "dates from 1582-10-05 to 1582-10-14 in 1 row"),
     "a day in a list": ("array(DATE '1582-10-05')", "dates from 1582-10-05 to 1582-10-14 in 1 row"),
     "a time": ("TIMESTAMP '1582-10-14 23:59:59.999999'", "times from 1582-10-05 to 1582-10-14 in 1 row"),
+    "a far year": ("array(DATE '+11999-12-31')", FAR),
+    "a year of another era": ("array(array(DATE '0000-12-31'))", FAR),
+    "a local time of another era": ("array(TIMESTAMP_NTZ '0000-12-31 23:59:59.999999')", FAR),
     "a local time": ("TIMESTAMP_NTZ '1582-10-05 00:00:00'", "times from 1582-10-05 to 1582-10-14 in 1 row"),
 }
 
@@ -481,14 +485,15 @@ def test_values_that_spark_sends_as_they_are(sinks: Sinks, postgres: Postgres, s
     rows = spark.sql(
         " UNION ALL ".join(
             f"SELECT {number} AS id, DATE '{day}' AS d, TIMESTAMP '{day} 23:59:59.999999' AS t,"
-            f" TIMESTAMP_NTZ '{day} 23:59:59.999999' AS n, array('ä😀', NULL, '\\\\') AS l, -0.0D AS z"
+            f" TIMESTAMP_NTZ '{day} 23:59:59.999999' AS n, array('ä😀', NULL, '\\\\') AS l, -0.0D AS z,"
+            f" array(DATE '{day}') AS ds, array(TIMESTAMP_NTZ '{day} 23:59:59.999999') AS ns"
             for number, day in enumerate(days)
         )
     )
     sinks.write(jdbc(postgres, "made"), rows)
-    texts = postgres.sql("SELECT d, timezone('UTC', t), n, l, z FROM made ORDER BY id")
+    texts = postgres.sql("SELECT d, timezone('UTC', t), n, l, z, ds[1], ns[1] FROM made ORDER BY id")
     assert texts == [
-        (day, f"{day} 23:59:59.999999", f"{day} 23:59:59.999999", '{ä😀,NULL,"\\\\"}', "-0") for day in days
+        (day, time := f"{day} 23:59:59.999999", time, '{ä😀,NULL,"\\\\"}', "-0", day, time) for day in days
     ]
 
 

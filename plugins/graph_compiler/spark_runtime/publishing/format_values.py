@@ -100,7 +100,9 @@ def watch_values(rows: DataFrame, format: str, options: _Options, partition_by: 
 def watch_sent_values(rows: DataFrame, table: str) -> WatchedRows:
     """Return the rows with a count of the values that Spark would send to a database's table as other ones."""
     columns = list(rows.schema)
-    return _watched(rows, table, (*_of_bytes(columns), *_of_skipped_days(columns, "write it as a text", _SENT)))
+    hint = "write it as a text"
+    doubts = (*_of_bytes(columns), *_of_skipped_days(columns, hint, _SENT), *_of_far_years(columns, hint))
+    return _watched(rows, table, doubts)
 
 
 def _watched(rows: DataFrame, target: str, doubts: tuple[Doubt, ...]) -> WatchedRows:
@@ -217,6 +219,15 @@ def _of_skipped_days(columns: list[StructField], hint: str, kinds: tuple[type[Da
                 )  # fmt: skip
 
 
+def _of_far_years(columns: list[StructField], hint: str) -> Iterator[Doubt]:
+    """Yield doubts on days in arrays that their text in `java.sql` does not have: it has four digits, and no era."""
+    for field in columns:
+        for kind, condition in _FAR.items() if isinstance(field.dataType, ArrayType) else ():
+            if where := _anywhere(quoted(field.name), field.dataType, kind, condition):
+                found = "days before year 1, or after year 9999, in arrays"
+                yield Doubt(column=field.name, found=found, condition=where, hint=hint)
+
+
 def _of_xml(columns: list[StructField], options: _Options) -> Iterator[Doubt]:
     yield from _of_bytes(columns)
     keeps_blanks = options.get("ignoresurroundingspaces", "").lower() == "false"
@@ -281,6 +292,10 @@ _SKIPPED: Mapping[type[DataType], tuple[str, Callable[[str], str]]] = {
     DateType: ("dates", _is_skipped_date),
     TimestampType: ("times", _is_skipped_time),
     TimestampNTZType: ("times", _is_skipped_local_time),
+}
+_FAR: Mapping[type[DataType], Callable[[str], str]] = {
+    DateType: lambda value: f"{value} NOT BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'",
+    TimestampNTZType: lambda value: f"{value} < TIMESTAMP_NTZ '0001-01-01'",
 }
 _SENT = tuple(_SKIPPED)
 """Types of whose values Spark makes objects of `java.sql` for a database."""
