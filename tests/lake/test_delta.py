@@ -397,6 +397,68 @@ def test_what_violates_a_constraint_fails_before_anything_is_published(filled: S
     assert filled.rows() == sorted([*OLD, MINE])
 
 
+REFUSED_COLUMNS = {
+    "a name": "SELECT 1 AS `a b`",
+    "a name within it": "SELECT 1 AS id, named_struct('a;b', 1) AS s",
+    "an interval": "SELECT INTERVAL '1' DAY AS span",
+    "a list of nothing": "SELECT array() AS items",
+}
+
+
+@pytest.mark.parametrize("case", REFUSED_COLUMNS)
+@pytest.mark.parametrize("is_new", [True, False])
+def test_columns_that_delta_refuses_fail_before_anything_is_published(
+    case: str, is_new: bool, shop: Shop, sinks: Sinks, tmp_path: Path
+) -> None:
+    """For a new table, and for a column that is added."""
+    rows = shop.spark.sql(REFUSED_COLUMNS[case])
+    if not is_new:
+        shop.create("id INT", "")
+        rows = rows if "id" in rows.columns else rows.selectExpr("1 AS id", "*")
+    table = shop.table(on_schema_change="evolve")
+    with pytest.raises(PublicationError, match="does not take the rows"):
+        sinks.prepare(table, rows, mode="append")
+    assert not list(tmp_path.rglob("*-columns"))
+
+
+def test_names_that_a_table_maps_are_kept(shop: Shop, sinks: Sinks) -> None:
+    shop.create("`a b` INT", "TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    sinks.write(shop.table(), "SELECT 1 AS `a b`", mode="append")
+    evolving = shop.table(on_schema_change="evolve")
+    sinks.write(evolving, "SELECT 1 AS `a b`, 2 AS `c;d`", mode="append", run="r2")
+    assert shop.rows() == [(1, 2), (1, None)]
+
+
+@pytest.mark.parametrize("mode", ["overwrite", "overwrite-partitions"])
+def test_rows_that_may_not_be_replaced_stop_the_sink_before_it_begins(mode: str, shop: Shop, sinks: Sinks) -> None:
+    shop.create(more="PARTITIONED BY (day) TBLPROPERTIES ('delta.appendOnly' = 'true')")
+    sinks.write(shop.table(), sold(MINE), mode="append")
+    with pytest.raises(PublicationError, match="has delta.appendOnly: its rows cannot be replaced"):
+        sinks.prepare(shop.table(), shop.spark.sql(sold(THEIRS)), mode=mode, run="r2")
+    sinks.write(shop.table(), sold(THEIRS), mode="append", run="r3")
+    assert shop.rows() == [MINE, THEIRS]
+
+
+@pytest.mark.parametrize(
+    ("columns", "value", "words"),
+    [
+        ("v VARCHAR(3)", "'abc '", r"VARCHAR\(3\) of column 'v'"),
+        ("v CHAR(3)", "'abcd'", r"CHAR\(3\) of column 'v'"),
+        ("v STRUCT<a: INT NOT NULL>", "named_struct('a', CAST(NULL AS INT))", "NOT NULL of column 'v.a'"),
+        ("v STRUCT<a: INT NOT NULL>", "CAST(NULL AS STRUCT<a: INT>)", "NOT NULL of column 'v.a'"),
+    ],
+)
+def test_what_a_column_does_not_hold_fails_before_anything_is_published(
+    columns: str, value: str, words: str, shop: Shop, sinks: Sinks
+) -> None:
+    shop.create(columns, "")
+    with pytest.raises(Exception, match=f"violates .*{words}"):
+        sinks.prepare(shop.table(), shop.spark.sql(f"SELECT {value} AS v"), mode="append")
+    held = "'abc'" if "CHAR" in columns else "named_struct('a', 2)"
+    sinks.write(shop.table(), f"SELECT {held} AS v", mode="append")
+    assert len(shop.rows()) == 1
+
+
 def test_null_where_delta_has_none_fails_before_anything_is_published(shop: Shop, sinks: Sinks) -> None:
     shop.create("id INT NOT NULL, day STRING, amount INT")
     rows = "SELECT IF(v = 2, NULL, v) AS id, 'mon' AS day, 1 AS amount FROM VALUES (1), (2) AS t(v)"

@@ -20,12 +20,11 @@ from typing import TypeGuard
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import col, expr, raise_error, when
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import OnSchemaChange, SinkMode
 from graph_compiler.declaration.connectors.connector import FILES_EVOLVE
-from graph_compiler.declaration.connectors.delta import CHANGE_FEED, COMPUTED, Delta, computed_columns, no_change_feed
+from graph_compiler.declaration.connectors.delta import CHANGE_FEED, Delta, no_change_feed
 from graph_compiler.declaration.connectors.files import plain_place
 from graph_compiler.declaration.operators import Merge, Sink
 from graph_compiler.deployment.documents.report import PublishedCommit
@@ -46,6 +45,11 @@ from graph_compiler.spark_runtime.connectors.arriving.arriving_source import (
     arriving_source,
 )
 from graph_compiler.spark_runtime.connectors.arriving.format_source import check_facts
+from graph_compiler.spark_runtime.connectors.lake.delta_checks import (
+    held_to_constraints,
+    name_mapping,
+    refuse_what_it_forbids,
+)
 from graph_compiler.spark_runtime.connectors.lake.formats import (
     MERGED,
     READ_ALL,
@@ -85,7 +89,7 @@ from graph_compiler.spark_runtime.spark_internals.delta_tables import (
     is_missing_file,
     is_violation,
 )
-from graph_compiler.spark_runtime.spark_internals.java import Py4JError, Py4JJavaError, lit
+from graph_compiler.spark_runtime.spark_internals.java import Py4JError, Py4JJavaError
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.publications import Confirmation, Publication
 from graph_compiler.tested_versions import DELTA
@@ -101,7 +105,6 @@ _CHANGED = re.compile(r"DELTA_SOURCE_(?:TABLE_)?IGNORE_(?:CHANGES|DELETE).* at v
 """What Delta says when a commit has changed rows that a stream reads."""
 _MOST_TRIES = 20
 """How often a commit is tried, if others commit to the table at the same time."""
-_CONSTRAINT = "delta.constraints."
 _SESSION = "spark.databricks.delta.write."
 """The prefix of the settings that name a commit of SQL."""
 
@@ -251,7 +254,7 @@ class DeltaSink:
         target = Target(name=str(self.connector.place), held=held, evolves=FILES_EVOLVE)
         rows = conform_to_merge(rows, self.sink, target)
         check_columns(rows.schema, "parquet", self.publication.partitioned_by)
-        return _held_to_constraints(rows, table, self.sink) if table.exists else rows
+        return held_to_constraints(rows, table, self.sink) if table.exists else rows
 
     def prepares(self) -> None:
         """Return nothing: the rows are in the run's folder."""
@@ -260,6 +263,7 @@ class DeltaSink:
         """Write the rows to the staging root, where they survive the driver."""
         merging = Merging.of(self.sink).resolved(rows.schema)
         table = DeltaTable.load(self.spark, self.connector.path)
+        self._try_columns(merging.first_rows(rows) if self.sink.mode is SinkMode.MERGE else rows, table)
         partitions = table.partitions if table.exists else self.publication.partitioned_by
         watched = watch_partitions(rows, partitions, DELTA_PARTITIONS, but=merging.removed())
         found = RowsInRoot.write(watched.rows, self.ledger.store, self.publication.prepared)
@@ -269,6 +273,23 @@ class DeltaSink:
         merged = replace(self.publication, keys=merging.keys, merge=self.sink.merge and merging.merge)
         written = replace(merged, rows=found.rows, bytes=found.bytes, files=found.files)
         return self._written(written) if self.appended is None else self._replace(self.appended, written)
+
+    def _try_columns(self, rows: DataFrame, table: DeltaTable) -> None:
+        """Let Delta make an empty table of these columns in the run's folder, if the table gets new ones.
+
+        Raises PublicationError for what it refuses: a name, or a type. Later, other sinks would have been published.
+        """
+        known = {name.lower() for name in table.schema.names} if table.exists else set()
+        if known.issuperset(name.lower() for name in rows.columns):
+            return
+        trial = f"{self.publication.prepared}-columns"
+        writer = rows.limit(0).write.format("delta").options(**name_mapping(table))
+        try:
+            writer.partitionBy(*self.publication.partitioned_by).save(trial)
+        except PySparkException as error:
+            raise PublicationError(f"{self.connector.place} does not take the rows: {error}") from error
+        finally:
+            self.ledger.store.delete(trial)
 
     def _written(self, publication: CommitPublication) -> PreparedSink:
         return PreparedSink(
@@ -334,7 +355,7 @@ def _(connector: Delta, operator_id: OperatorId, sink: Sink, context: SinkContex
     if sink.mode is SinkMode.OVERWRITE:
         ledger.refuse_rows_of_this_dag_run(target, number)
     table = DeltaTable.load(spark, connector.path)
-    _refuse_what_is_computed(connector, table)
+    refuse_what_it_forbids(connector, table, sink.mode)
     there = table.partitions if table.exists else connector.partitioned_by
     refuse_other_partitions(connector.place, sink.mode, there=there, declared=connector.partitioned_by)
     appends = sink.mode is SinkMode.APPEND
@@ -403,35 +424,6 @@ def _is_in(
         return False
     found = table.has_made(publication.commit, ledger.commit_of(publication))  # it has created a table
     return if_unknown if found is None else found
-
-
-def _refuse_what_is_computed(connector: Delta, table: DeltaTable) -> None:
-    if not table.exists:
-        return
-    if found := [field.name for field in table.schema if any(key in field.metadata for key in COMPUTED)]:
-        raise PublicationError(str(computed_columns(connector, found)))
-
-
-def _held_to_constraints(rows: DataFrame, table: DeltaTable, sink: Sink) -> DataFrame:
-    """Fail for rows that violate a constraint of the table, before anything is published."""
-    connector = sink.connector
-    removed = Merging.of(sink).resolved(rows.schema).removed()
-    first = rows.columns[0]
-    value = col(quoted(first))
-    conditions = {
-        f"the constraint {key.removeprefix(_CONSTRAINT)} of {connector.place}: {condition}": condition
-        for key, condition in table.settings.items()
-        if key.startswith(_CONSTRAINT)
-    }
-    conditions |= {
-        f"NOT NULL of column '{field.name}' of {connector.place}": f"{quoted(field.name)} IS NOT NULL"
-        for field in table.schema
-        if not field.nullable
-    }
-    for what, condition in conditions.items():
-        violated = raise_error(lit(f"a row violates {what}")).cast(rows.schema[first].dataType)
-        value = when(removed | expr(f"({condition}) IS TRUE"), value).otherwise(violated)
-    return rows.withColumn(first, value) if conditions else rows
 
 
 def _finish(earlier: Publication, *, connector: Delta, spark: SparkSession, ledger: Ledger) -> None:
