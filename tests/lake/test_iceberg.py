@@ -293,6 +293,15 @@ def test_columns_are_compared_with_the_table(filled: Lake, sinks: Sinks) -> None
         sinks.write(filled.table(), "SELECT 3 AS id, 'mon' AS day", mode="append", run="r2")
 
 
+def test_a_column_whose_name_has_a_dot_is_added_and_no_field(filled: Lake, sinks: Sinks) -> None:
+    evolving = filled.table(on_schema_change="evolve")
+    more = "SELECT 3 AS id, 'mon' AS day, 30 AS amount, struct('x' AS note) AS more"
+    sinks.write(evolving, more, mode="append")
+    dotted = "SELECT 4 AS id, 'mon' AS day, 40 AS amount, struct('y' AS note, 1 AS `n.o`) AS more, 5 AS `more.x`"
+    sinks.write(evolving, dotted, mode="append", run="r2")
+    assert {(3, "mon", 30, ("x", None), None), (4, "mon", 40, ("y", 1), 5)} < set(filled.rows())
+
+
 def test_null_in_a_column_that_must_have_a_value_fails(lake: Lake, sinks: Sinks) -> None:
     lake.create("id INT NOT NULL, day STRING, amount INT")
     rows = "SELECT IF(v = 2, NULL, v) AS id, 'mon' AS day, 1 AS amount FROM VALUES (1), (2) AS t(v)"

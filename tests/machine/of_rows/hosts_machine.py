@@ -41,7 +41,8 @@ _KEYS = ("timestamp", "local time", "date", "text")
 _CHOOSING = frozenset({"any of a key", "limit", "top"})
 """Operators whose rows may differ between two runs."""
 _OF_SESSION = ("lookup in a table", "lookup in rows that change")
-"""Operators that read what only this session has, not the drivers of hosts."""
+_SOURCES_OF_SESSION = ("lenient", "table")
+"""Operators and sources that read what only this session has, not the drivers of hosts."""
 
 
 class HostsMachine(RowsMachine):
@@ -76,6 +77,9 @@ class HostsMachine(RowsMachine):
     def _apply(self, operation: str, of: tuple[int, ...], n: int, sinks: Sinks) -> None:
         if operation not in _OF_SESSION:
             super()._apply(operation, of, n, sinks)
+
+    def _read(self, source: str, rows: list[Row]) -> None:
+        super()._read("json" if source in _SOURCES_OF_SESSION else source, rows)
 
     def _rows_on(self, host: str) -> dict[str, Counter[object]]:
         """Run the pipeline in a driver's process; return the rows of its sinks, keys as text."""

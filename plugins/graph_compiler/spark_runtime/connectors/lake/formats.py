@@ -170,13 +170,16 @@ def is_carried_out(to: Publication, ledger: Ledger) -> bool:
 def add_columns(name: str, held: StructType, schema: StructType, spark: SparkSession) -> None:
     """Add the columns that EVOLVE has accepted to a table: they are NULL in all rows that readers see."""
     added = [each for each in find_changes(held, schema) if each.kind is ChangeKind.ADDED]
-    columns = [
-        f"{'.'.join(map(quoted, each.column.split('.')))} {type_words(each.found.dataType)}"
-        for each in added
-        if each.found is not None
-    ]
-    if columns:
-        spark.sql(f"ALTER TABLE {name} ADD COLUMNS ({', '.join(columns)})")
+    new = [(_path(each.column, each.found.name), each.found.dataType) for each in added if each.found is not None]
+    if new:
+        columns = ", ".join(f"{path} {type_words(kind)}" for path, kind in new)
+        spark.sql(f"ALTER TABLE {name} ADD COLUMNS ({columns})")
+
+
+def _path(column: str, name: str) -> str:
+    """Return the SQL of a dotted path to a column, whose own name may have dots."""
+    above = column.removesuffix(name).split(".")[:-1]
+    return ".".join(map(quoted, (*above, name)))
 
 
 def refuse_other_partitions(
