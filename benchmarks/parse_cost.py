@@ -1,4 +1,4 @@
-"""What parsing a Dag file costs Airflow's Dag processor: ours compared with a hand-written one.
+"""What parsing a Dag file costs Airflow's Dag processor: ours compared with a hand-written one, and files of many.
 
 Each round parses every file once, in a separate process, as the Dag processor does: forked from one that has loaded
 the plugins and imported the modules of Airflow that the file names; parsed into a DagBag and serialized.
@@ -46,6 +46,40 @@ with DAG(
     first >> second
 '''
 
+MANY = '''"""{count} pipelines, each of two tasks."""
+from airflow.sdk import DAG
+
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler.airflow_backend import build_dag, build_task_group
+
+
+def env(number):
+    env = StreamExecutionEnvironment(f"pipeline_{{number}}")
+    orders = env.from_source(Csv("/data/orders", schema="customer BIGINT, amount DOUBLE"), "orders")
+    customers = env.from_source(Csv("/data/customers", schema="customer BIGINT, country STRING"), "customers")
+    joined = orders.filter("amount > 0").join(customers, on="customer").stage("for both")
+    joined.key_by("country").aggregate(total="sum(amount)").sink_to(Parquet(f"/data/{{number}}/totals"))
+    joined.key_by("customer").aggregate(n="count(*)").sink_to(Parquet(f"/data/{{number}}/counts"))
+    return env
+
+
+{each}
+'''
+EACH = {
+    "pipelines in a file": """
+for number in range({count}):
+    globals()[f"dag_{number}"] = build_dag(env(number))
+""",
+    "task groups in a Dag": """
+with DAG("groups", schedule=None) as dag:
+    for number in range({count}):
+        build_task_group(env(number))
+""",
+}
+"""What a file of many has, by its words on the page."""
+COUNTS = (50, 100, 200, 400)
+_ROUNDS_OF_MANY = 3
+
 
 @dataclass(frozen=True, slots=True)
 class ParseCost:
@@ -54,7 +88,7 @@ class ParseCost:
     rounds: int
 
     def measure(self, most: int | None, orders: int, folder: Path) -> dict[str, Any]:
-        """Return the CPU seconds of each file, by round."""
+        """Return the CPU seconds of each file by round, and those of files of many, by their number."""
         del orders
         os.environ |= {
             "AIRFLOW_HOME": str(folder / "home"),
@@ -73,7 +107,18 @@ class ParseCost:
         for round in range(min(self.rounds, most or self.rounds)):
             for label in files if round % 2 == 0 else reversed(files):
                 seconds[label].append(_forked(partial(_processed, files[label])))
-        return {"seconds": seconds}
+        return {"seconds": seconds, "many": {label: _of_many(label, folder, most) for label in EACH}}
+
+
+def _of_many(label: str, folder: Path, most: int | None) -> dict[str, list[float]]:
+    """Return the CPU seconds of files with more and more pipelines, by round."""
+    seconds: dict[str, list[float]] = {str(count): [] for count in COUNTS[:most]}
+    for _ in range(min(_ROUNDS_OF_MANY, most or _ROUNDS_OF_MANY)):
+        for count, found in seconds.items():
+            file = folder / f"many_{count}.py"
+            file.write_text(MANY.format(count=count, each=EACH[label].replace("{count}", count)))
+            found.append(_forked(partial(_processed, file)))
+    return seconds
 
 
 def _processed(file: Path) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ def pages(results: Path = RESULTS) -> dict[str, str]:
         found=found,
         goals=goals_table(found),
         measured=_measured,
+        median=lambda seconds: f"{statistics.median(seconds):.1f}",
         ratio=lambda ours, theirs: str(paired_ratio(ours, theirs)),
     )
     return {"benchmarks.md": page, "benchmarks.svg": chart(parts["fourteen"])}
