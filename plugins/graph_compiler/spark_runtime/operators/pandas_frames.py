@@ -42,6 +42,7 @@ from pyspark.sql.types import (
 )
 
 from graph_compiler.identifiers import quoted
+from graph_compiler.spark_runtime.columns.strict_values import sql_literal
 from graph_compiler.spark_runtime.operators.scope import Scope
 from graph_compiler.spark_runtime.spark_internals.versions import rounds_within_lists
 
@@ -122,9 +123,8 @@ def without_long_intervals(rows: DataFrame, name: str, scope: Scope) -> DataFram
         column = quoted(field.name)
         if isinstance(field.dataType, DayTimeIntervalType):
             words = f"{_TOO_LONG}'{field.name}': an INTERVAL of more than 292 years, for {name}"
-            text = words.replace("\\", "\\\\").replace("'", "\\'")
             is_long = f"{column} NOT BETWEEN INTERVAL '-106751' DAY AND INTERVAL '106751' DAY"
-            column = f"IF({is_long}, raise_error('{text}'), {column}) AS {column}"
+            column = f"IF({is_long}, raise_error({sql_literal(words)}), {column}) AS {column}"
         columns.append(column)
     return scope.select(", ".join(columns), rows)
 
@@ -138,8 +138,7 @@ def without_null(rows: DataFrame, declared: StructType, name: str, scope: Scope)
     for field in declared:
         if condition := _has_null(quoted(field.name), field.dataType, field.nullable):
             words = f"{_NO_VALUE}'{field.name}', which its schema declares NOT NULL: {name}"
-            text = words.replace("\\", "\\\\").replace("'", "\\'")
-            checks.append(f"IF({condition}, raise_error('{text}'), true)")
+            checks.append(f"IF({condition}, raise_error({sql_literal(words)}), true)")
     return scope.select("*", rows, f"WHERE {' AND '.join(checks)}") if checks else rows
 
 

@@ -24,7 +24,6 @@ from graph_compiler.spark_runtime.spark_internals.java import lit
 _CONSTRAINT = "delta.constraints."
 _APPEND_ONLY = "delta.appendOnly"
 _NAMES = "delta.columnMapping.mode"
-
 _REPLACING = (SinkMode.OVERWRITE, SinkMode.OVERWRITE_PARTITIONS)
 _DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
 """The key of a column's metadata with the type that it was declared with."""
